@@ -21,7 +21,7 @@ NEVER = {"type": "dom_contains", "value": "not to be seen", "timeout": 0.1}
 
 
 @pytest.fixture
-def engine(session, monkeypatch):
+async def engine(session, monkeypatch):
     """Only what is authored is tried, and what does not come about is given up soon."""
     monkeypatch.setattr(step_runner, "CONFIRM_S", 0.5)
     monkeypatch.setattr(step_runner, "PRECONDITION_S", 0.1)
