@@ -29,7 +29,7 @@ _LANGUAGE_PARTS = frozenset(
      "setlang", "setlanguage", "setlocale", "switch-language", "switch_language", "change-language", "change_language"]
 )  # fmt: skip
 """Before a language at the end of an address: opening it shows the whole site in that language from then on."""
-_LANGUAGE = re.compile(r"\A[a-z]{2}(?:[-_][a-z]{2,4})?\Z", re.IGNORECASE)
+_LANGUAGE = re.compile(r"\A[a-z]{2}(?:[-_][a-z0-9]{2,4})?\Z", re.IGNORECASE)
 """Codes of three letters are left out: `new` and `add` look the same."""
 _PROGRAMS = re.compile(
     r"\.(?:php\d?|aspx?|jspx?|do|action|cgi|pl|py|rb|cfm|html?|json|xml|ashx|svc)\Z", re.IGNORECASE
