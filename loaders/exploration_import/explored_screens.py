@@ -83,7 +83,7 @@ def build_screens(looks: Sequence[ExploredPage]) -> tuple[list[ExploredScreen], 
     usual = [at for at, look in enumerate(looks) if not _is_refused(look)]
     clusters = cluster_pages([seen[at] for at in usual], _linked_paths(looks))
     groups = _with_states(looks, [[usual[at] for at in group] for group in clusters])
-    titles = titles_of(groups, seen, _row_names(looks), _menu_entries(looks))
+    titles = _titles(looks, groups)
     groups, titles = [*groups, *refused.values()], [*titles, *refused]
     labelled = list(seen)
     names: dict[str, str] = {}
@@ -154,6 +154,32 @@ def _with_states(looks: Sequence[ExploredPage], groups: Sequence[Sequence[int]])
     return sorted(sorted(group) for group in found if group)
 
 
+def _titles(looks: Sequence[ExploredPage], groups: Sequence[Sequence[int]]) -> list[str]:
+    layers = [_layer_title([looks[at] for at in group]) for group in groups]
+    pages = [group for group, layer in zip(groups, layers, strict=True) if not layer]
+    told = iter(titles_of(pages, [look.observed for look in looks], _row_names(looks), _menu_entries(looks)))
+    return [layer or next(told) for layer in layers]
+
+
+def _layer_title(own: Sequence[ExploredPage]) -> str:
+    """Return a name for what lies on pages and has no heading, from its first control; else nothing."""
+    kinds = {look.page.layer for look in own}
+    if "" in kinds or len(kinds) > 1 or any(_has_heading(look) for look in own):
+        return ""
+    names = [[" ".join(offer.name.split()) for offer in look.page.offers if not offer.in_row] for look in own]
+    shared = set.intersection(*map(set, names))
+    told = [name for name in names[0] if name in shared and _is_entry(name)]
+    return f"{kinds.pop().capitalize()} with {told[0]}" if told else ""
+
+
+def _has_heading(look: ExploredPage) -> bool:
+    return any(sign.startswith("heading ") for sign in look.observed.layer)
+
+
+def _is_entry(name: str) -> bool:
+    return any(character.isalpha() for character in name) and len(name) <= LONGEST_ENTRY
+
+
 def _menu_entries(looks: Sequence[ExploredPage]) -> dict[str, str]:
     """Return the entries of the site's menus, the commonest first: name -> the one path to which it leads.
 
@@ -168,7 +194,7 @@ def _menu_entries(looks: Sequence[ExploredPage]) -> dict[str, str]:
             if offer.href and origin_of(offer.href) == origin_of(look.page.url)
         }
         for name, path, in_menu in sorted(links):
-            if any(character.isalpha() for character in name) and len(name) <= LONGEST_ENTRY:
+            if _is_entry(name):
                 paths[name].add(path)
                 shown[name] += len(looks) if in_menu else 1
     return {

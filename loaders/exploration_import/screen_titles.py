@@ -35,6 +35,8 @@ MOST_WORDS = 2
 """So many words in one place of the addresses of a screen are names of sections; more are names of things."""
 SHARED = 0.8
 """The share of addresses from which a common prefix distinguishes none of them."""
+MANAGED = 0.5
+"""The share of addresses from which a common prefix may be the id of the one thing that the site manages."""
 
 
 def titles_of(
@@ -48,7 +50,7 @@ def titles_of(
     `rows`: the names of list rows. `entries`: the site's menu: name -> path to which it leads, the commonest first.
     """
     grouped = [[seen[at] for at in group] for group in groups]
-    others = [_others(group, seen) for group in groups]
+    others = [[page for own in grouped if own is not mine for page in own] for mine in grouped]
     site = _SiteTexts(grouped, rows)
     told = [site.title(own, rest) for own, rest in zip(grouped, others, strict=True)]
     led = [_menu_entry(own, rest, entries, site) for own, rest in zip(grouped, others, strict=True)]
@@ -146,7 +148,7 @@ def _menu_entry(
     """
     elsewhere = {text for page in others for text in (*list_shared_titles([page]), *_texts(page))}
     shared = set.intersection(*({*list_shared_titles([page]), *_texts(page)} for page in own))
-    if any(not site.is_sentence(text) for text in shared - elsewhere):
+    if any(not site.is_sentence(text) and not site.is_root(text) for text in shared - elsewhere):
         return ""
     paths = {page.path for page in own}
     leading = [(len(path), at, name) for at, (name, path) in enumerate(entries.items()) if path in paths]
@@ -159,7 +161,9 @@ class _SiteTexts:
     def __init__(self, grouped: Sequence[Sequence[ObservedPage]], rows: Collection[str]) -> None:
         self._rows = rows
         self._places = {_place_of(own) for own in grouped}
-        self._root = _root([_parts(own[0].path) for own in grouped])
+        places = [_parts(own[0].path) for own in grouped]
+        self._root = _root(places, SHARED)
+        self._managed = _root(places, MANAGED)
         shown = Counter(
             text for own in grouped for text in set.intersection(*(set(_texts(page)) for page in own))
         )
@@ -171,6 +175,11 @@ class _SiteTexts:
     def is_sentence(self, text: str) -> bool:
         """Whether a text has the site's name inside or at its end, without a separator: `Sign in to Quay`."""
         return any(text != name and name in text for name in self._names) and self.without_site(text) == text
+
+    def is_root(self, text: str) -> bool:
+        """Whether a title ends with what most addresses begin with: `Quay - Flatshare`, `/flatshare/`."""
+        own = to_id_words(_PIECES.split(text)[-1])
+        return any(own == to_id_words(part) for part in self._managed)
 
     def without_site(self, text: str) -> str:
         """Return a name without that of the site before or behind a separator: `Quay: An error`."""
@@ -314,13 +323,13 @@ def _parts(path: str) -> tuple[str, ...]:
     return tuple(part for part in place(path) if part)
 
 
-def _root(places: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
-    """Return the prefix of nearly all addresses."""
+def _root(places: Sequence[tuple[str, ...]], least: float) -> tuple[str, ...]:
+    """Return the prefix of this share of addresses."""
     root: tuple[str, ...] = ()
     while len(places) > 1:
         begun = Counter(each[: len(root) + 1] for each in places if len(each) > len(root))
         most, times = begun.most_common(1)[0] if begun else (root, 0)
-        if times < SHARED * len(places):
+        if times < least * len(places):
             break
         root = most
     return root
@@ -404,8 +413,3 @@ def _headings(page: ObservedPage) -> set[tuple[str, str]]:
 
 def _spoken(parts: Iterable[str]) -> str:
     return " ".join(parts).replace("-", " ").replace("_", " ")
-
-
-def _others(group: Sequence[int], seen: Sequence[ObservedPage]) -> list[ObservedPage]:
-    inside = set(group)
-    return [page for at, page in enumerate(seen) if at not in inside]

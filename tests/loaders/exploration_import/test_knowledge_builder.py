@@ -323,6 +323,24 @@ def test_dialogs_are_screens_wherever_they_were_opened_and_a_menu_that_cannot_be
     }  # fmt: skip
 
 
+def test_what_lies_on_pages_without_a_heading_is_called_by_its_first_control(tmp_path: Path) -> None:
+    seen = with_dialogs(tmp_path)
+    account = "<div id='account'><a href='/me'>Account</a><button>Sign out</button></div>"
+    for number, behind in enumerate(("log", "ada")):
+        below = LOG if behind == "log" else boat("Ada")
+        path = "/log" if behind == "log" else "/boats/1"
+        seen.page(f"account-{number}", path, below + account, layer="panel", behind=behind, openable=False)
+    pages = {"account-0", "account-1"}
+    for told in [each for each in seen.folder.pages() if each.page_id in pages]:
+        own = tuple(offer for offer in told.offers if offer.name in ("Account", "Sign out"))
+        seen.folder.add_page(told.model_copy(update={"offers": own}))
+    drawn = build_knowledge(seen.folder)
+    screen = drawn.knowledge.screens["panel_with_account"]
+    assert screen.name == "Panel with Account"
+    assert set(drawn.screens["panel_with_account"]) == pages
+    assert {each for each in drawn.knowledge.screens if each.startswith("panel")} == {"panel_with_account"}
+
+
 def test_fields_of_a_dialog_that_is_a_state_are_kept_though_few_pages_have_them(tmp_path: Path) -> None:
     seen = drawing(tmp_path)
     for number in range(1, 5):

@@ -67,6 +67,14 @@ def test_what_nearly_all_addresses_begin_with_is_in_no_name() -> None:
     assert named(groups)[:3] == ["X detail", "Y detail", "Z detail"]
 
 
+def test_the_page_of_what_all_others_are_about_is_called_as_in_the_menu() -> None:
+    groups = [
+        [look("/flatshare/", title="Quay - Flatshare")],
+        *([look(f"/flatshare/{name}", name, title="Quay")] for name in ("Rent", "Keys")),
+    ]
+    assert named(groups, entries={"Bills": "/flatshare/"}) == ["Bills", "Rent", "Keys"]
+
+
 def test_screens_of_one_name_are_told_by_their_addresses_else_by_what_else_they_say() -> None:
     usual = [[look("/inbox", "Notices")], [look("/archive", "Notices")]]
     assert named(usual) == ["Notices (inbox)", "Notices (archive)"]
