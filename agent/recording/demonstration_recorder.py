@@ -78,6 +78,8 @@ class _QueuedNavigation:
     """Milliseconds since the last action in the tab, unless that has already caused a navigation."""
     loaded: bool
     """Whether a document was requested for it."""
+    url: str
+    """The address then: until it is looked at, the page may have replaced it by another."""
 
 
 @dataclass(slots=True)
@@ -218,7 +220,7 @@ class DemonstrationRecorder:
                 since = at - known.acted_at
                 if loaded:
                     known.acted_at = 0.0  # later navigations do not belong to the same action
-                self._put(_QueuedNavigation(tab, at, self._next(), since, loaded))
+                self._put(_QueuedNavigation(tab, at, self._next(), since, loaded, frame.url))
 
         def requested(request: Request) -> None:
             # A tab that opens has no frame yet; its first navigation is never a reload.
@@ -296,8 +298,7 @@ class DemonstrationRecorder:
         self._add(action)
 
     async def _moved(self, item: _QueuedNavigation) -> None:
-        tab = self._tabs[item.tab]
-        url = tab.page.url
+        tab, url = self._tabs[item.tab], item.url
         first, tab.arrived = (
             not tab.arrived and not url.startswith(_BLANK),
             tab.arrived or not url.startswith(_BLANK),
@@ -313,7 +314,7 @@ class DemonstrationRecorder:
         ):
             return
         kind, address = own
-        args = {"url": address} if address is not None else {}
+        args = {} if address is None else {"url": url if item.loaded else address}
         self._add(RecordedAction(kind, item.tab, url, item.at, args=args))
 
     async def _came(self, item: _QueuedSideEffect) -> None:
