@@ -330,6 +330,9 @@ async def test_a_question_before_something_is_deleted_is_no_refusal(browser, tmp
         "<span class='balance negative'>-4.20</span>",
         "<p class='negative'>\u22124,20 \u20ac</p>",
         "<b class='negative'>(1 204.50 EUR)</b>",
+        "<ul><li class='edge-failed'><a href=/runs/1>wild-stoat</a> Failed</li><li><a href=/runs/2>shy-crab</a> Late</li></ul>",
+        "<div class='card p-4 edge-failed'><a href=/runs/1>wild-stoat</a> <i class=badge>Failed</i></div>",
+        "<div><p class='card p-4 edge-failed'><a href=/runs/1>stoat</a> Failed</p><p class='card p-4 edge-late'><a href=/runs/2>crab</a></p></div>",
         "<table><tr><td><input></td></tr><tr><td>Bob</td></tr><tr><td class='negative'>owes Bob 3</td></tr></table>",
     ],
 )
@@ -342,6 +345,26 @@ async def test_a_state_or_control_that_is_red_like_an_error_is_no_refusal(browse
     result, site = await _run(browser, tmp_path, lambda _: Answered(_form(script=cancels)))
     assert result.error is None
     assert _paths(site) == ["/api/titles", "/next"]
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        "<ul class=messages><li class=error>This title is taken: <a href=/titles/7>see it</a></li></ul>",
+        "<div class='alert alert-danger'>This title is taken: <a href=/titles/7>see it</a></div><div class=content><a href=/help>Help</a></div>",
+        "<ul><li class=error role=alert>This title is taken: <a href=/titles/7>see it</a></li><li><a href=/help>Help</a></li></ul>",
+    ],
+)
+async def test_a_message_that_leads_to_its_cause_is_a_refusal(browser, tmp_path, shown):
+    refuses = f"""document.querySelector('form').addEventListener('submit', async event => {{
+      event.preventDefault();
+      await fetch('/api/titles', {{method: 'POST'}});
+      document.querySelector('h1').insertAdjacentHTML('afterend', `{shown}`);
+    }});"""
+    result, site = await _run(browser, tmp_path, lambda _: Answered(_form(script=refuses)))
+    assert result.error is not None
+    assert "This title is taken" in result.error
+    assert _paths(site) == ["/api/titles"]
 
 
 async def test_a_button_that_is_disabled_beside_a_complaint_is_refused_and_no_other_one_is_pressed(

@@ -16,6 +16,8 @@ const WARNINGLIKE = ["warn", "caution"].flatMap((word) => KIND_ATTRIBUTES.map((n
 const LIVE = '[role="alert"], [role="alertdialog"], [aria-live="assertive"]';
 const CHOICES = "button, [role=button], input[type=submit], input[type=button]";
 const NOT_MESSAGES = new Set(["button", "a", "option", "pre", "code", "svg", "script", "style", "nav"]);
+const LIST_ITEM = "li, article, [role=listitem], [role=article], [role=row], [role=treeitem]";
+const LINK_ELSEWHERE = 'a[href]:not([href^="#"])';
 const AROUND_MESSAGE = 3; // levels above a message that may tell its kind
 const AROUND_FIELD = 5; // levels above a field that may be its row
 const SIGN_LIMIT = 400; // fields and messages of one page that are read
@@ -183,13 +185,35 @@ function saysSomething(text) {
 /** Whether a row of a table, or one beside it, has a field: the table lays out a form. */
 const isFormRow = (row) => [row, row.previousElementSibling, row.nextElementSibling].some((each) => each && each.querySelector(FORM_FIELDS) !== null);
 
+const classesOf = (el) => (attr(el, "class") || "").split(/\s+/).filter(Boolean);
+
+/** Whether two elements are made alike: items of lists, or most of their classes are the same. */
+function isMadeAlike(one, two) {
+  if (tagOf(one) !== tagOf(two)) return false;
+  if (one.matches(LIST_ITEM)) return true;
+  const [own, other] = [classesOf(one), classesOf(two)];
+  return own.length > 0 && own.filter((name) => other.includes(name)).length * 2 > Math.max(own.length, other.length);
+}
+
+/** Whether it is, or lies in, a row of data that its state makes red: it leads to its thing, and has a badge or fellows that lead to others. */
+function isDataRow(el) {
+  if (el.matches(LIVE)) return false;
+  const linked = (node) => node.querySelector(LINK_ELSEWHERE) !== null;
+  if (linked(el) && [...el.querySelectorAll("*")].some(isBadge)) return true;
+  for (let node = el, level = 0; node && level <= AROUND_MESSAGE; node = node.parentElement, level += 1) {
+    if (["body", "form", "main"].includes(tagOf(node))) return false;
+    if (linked(node) && [...(node.parentElement?.children || [])].some((each) => each !== node && isMadeAlike(node, each) && linked(each))) return true;
+  }
+  return false;
+}
+
 /** Says something, rather than asking for something; rows of data are no messages. */
 function isMessage(el) {
   if ((!el.matches(LIVE) && !hasErrorWord(el) && !hasWarningWord(el)) || isBadge(el)) return false;
   if (el.querySelector(FORM_FIELDS) || el.matches(FORM_FIELDS) || el.querySelectorAll(CHOICES).length > 1) return false;
   if (closestFlat(el, isNoMessage)) return false;
   const row = el.closest("tr");
-  return !row || isFormRow(row);
+  return row ? isFormRow(row) : !isDataRow(el);
 }
 
 /** It, what is in it or what is only around it is called so (an error, a warning), and nothing of this a success. */
