@@ -7,7 +7,7 @@ success criteria, so that a run of another one ends `unverified`.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -35,6 +35,32 @@ _CREATES = re.compile(r"\b(new|add|create|register|compose|sign up)\b", re.IGNOR
 _LEADING_VERB = re.compile(
     r"^(?:(?:create|add|new|edit|editing|change|update|a|an|the)\s+)+(?=\S)", re.IGNORECASE
 )
+_NAMED = re.compile(r"(?:the )?(?P<noun>[^\W\d_]+) name|name of (?:the )?(?P<of>[^\W\d_]+)", re.IGNORECASE)
+"""A field that says what the form is about: `Project name`."""
+_OF_PEOPLE = frozenset(
+    [
+        "account",
+        "display",
+        "family",
+        "file",
+        "first",
+        "full",
+        "given",
+        "host",
+        "last",
+        "login",
+        "middle",
+        "nick",
+        "screen",
+        "user",
+        "your",
+    ]
+)
+"""What a name is called that is not that of the thing."""
+SENTENCE_WORDS = 4
+"""A screen's name of so many words says what the site is for, not what its form makes."""
+ALIKE = 0.5
+"""The share of fields from which two forms with one address are one form."""
 _ASKS = frozenset(["search", "find", "filter", "update", "redisplay", "refresh", "show"])
 _SAYS_NOTHING = frozenset(
     [
@@ -72,6 +98,8 @@ class _Form:
     """The address to which it is sent."""
     shared: bool = False
     """Whether several screens show it."""
+    beside: bool = False
+    """Whether its screen has other forms that store something."""
     entry: PlacedControl | None = None
     """The control in the rows of a list that leads to the screen, if it has no address of its own."""
 
@@ -124,6 +152,8 @@ def draft_tasks(
     names = {each.screen.screen_id: each.screen.name for each in placed}
     tasks = [] if signing is None else [_Draft(signing, SIGN_IN, "Sign in", login=None).task()]
     taken = {SIGN_IN} if signing is not None else set()
+    storing = Counter(form.screen_id for form in forms if form.method != "GET")
+    forms = [replace(form, beside=storing[form.screen_id] > 1) for form in forms]
     known = (form if form.url else _with_entry(form, placed, addresses) for form in _list_distinct(forms))
     for form in known:
         if form is None:
@@ -181,13 +211,26 @@ def _find_button(controls: Sequence[PlacedControl]) -> PlacedControl | None:
 
 def _list_distinct(forms: Sequence[_Form]) -> Iterator[_Form]:
     """Yield each form once: one that several screens show, such as a search, where its address is fixed."""
-    alike: dict[tuple[str, str, tuple[str, ...]], list[_Form]] = defaultdict(list)
+    alike: list[list[_Form]] = []
     for form in forms:
-        elements = tuple(sorted(each.element.element_id for each in form.fields))
-        alike[form.method, form.path, elements].append(form)
-    for same in alike.values():
+        same = next((each for each in alike if _are_alike(each[0], form)), None)
+        if same is None:
+            alike.append([form])
+        else:
+            same.append(form)
+    for same in alike:
         first = min(same, key=lambda each: (not each.url, forms.index(each)))
         yield replace(first, shared=len(same) > 1)
+
+
+def _are_alike(one: _Form, two: _Form) -> bool:
+    """Whether two forms are sent to one address with the same fields; of what is stored most are enough."""
+    own, other = ({each.element.element_id for each in form.fields} for form in (one, two))
+    if (one.method, one.path) != (two.method, two.path):
+        return False
+    if one.method == "GET" or one.screen_id == two.screen_id:
+        return own == other
+    return len(own & other) >= ALIKE * len(own | other)
 
 
 def _with_entry(form: _Form, placed: Sequence[PlacedControl], addresses: ScreenAddresses) -> _Form | None:
@@ -234,12 +277,29 @@ def _find_name(form: _Form, results: str) -> str:
         if asks and (not about or "search" in about.casefold()):
             return "Search"
         return f"{'Search' if asks else 'Filter'} {about}".rstrip()
-    noun = _LEADING_VERB.sub("", screen)
+    noun = _LEADING_VERB.sub("", _find_noun(form) or screen)
     if told and len(called.split()) > 1:
         return called
     if told:
         return f"{called}: {noun}" if noun.casefold() != called.casefold() else called
     return f"{'Create' if form.creates else 'Edit'} {noun}"
+
+
+def _find_noun(form: _Form) -> str:
+    """Return what a form that makes something is about by its fields, if the screen does not tell: else nothing.
+
+    A form with one field, beside others on its screen, is about that; in a screen that is named by a sentence a field such
+    as `Project name` tells it.
+    """
+    if not form.creates:
+        return ""
+    if form.beside and len(form.fields) == 1:
+        return " ".join(re.findall(r"[^\W_][\w'\u2019-]*", form.fields[0].control.called)[:SENTENCE_WORDS])
+    if len(form.button.screen.name.split()) < SENTENCE_WORDS:
+        return ""
+    named = (_NAMED.fullmatch(each.control.called.rstrip(" :*")) for each in form.texts)
+    nouns = ((found["noun"] or found["of"]).casefold() for found in named if found is not None)
+    return next((noun for noun in nouns if noun not in _OF_PEOPLE), "")
 
 
 def _action(each: PlacedControl) -> str:

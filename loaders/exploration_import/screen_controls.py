@@ -80,7 +80,7 @@ class ScreenControl:
             strip_row_words(offer) if self.in_rows else offer.label or offer.name for _, offer in self.seen
         )
         counts = Counter(names)
-        return counts.most_common(1)[0][0]
+        return without_repetition(counts.most_common(1)[0][0])
 
     @property
     def of_data(self) -> bool:
@@ -104,6 +104,20 @@ class ScreenControl:
         first = max(stated, key=lambda each: sum(holds[s.model_dump_json()] for s in each.strategies))
         kept = tuple(s for s in first.strategies if holds[s.model_dump_json()] >= MOST * len(stated))
         return first.model_copy(update={"strategies": kept or first.strategies})
+
+
+def without_repetition(label: str) -> str:
+    """Return a label without words at its end that are said twice: by two labels, or label and placeholder.
+
+    >>> [without_repetition(each) for each in ("New code Code", "Keep history keep history", "Code")]
+    ['New code', 'Keep history', 'Code']
+    """
+    words = label.split()
+    for count in range(len(words) // 2, 0, -1):
+        told, again = words[-2 * count : -count], words[-count:]
+        if [each.casefold() for each in told] == [each.casefold() for each in again]:
+            return " ".join(words[:-count])
+    return label
 
 
 def controls_of(

@@ -136,3 +136,31 @@ def test_without_a_list_that_tells_which_one_is_changed_there_is_no_task(tmp_pat
     for number in (1, 2):
         seen.page(f"t{number}", f"/t/{number}", f"<main><h1>Ticket</h1>{form.format(f'/t/{number}')}</main>")
     assert build_knowledge(seen.folder).knowledge.tasks == {}
+
+
+BILLS = (
+    f"{NAV}<main><h1>Bills</h1><form method='post' action='/flat/members/add'><input name='who' aria-label='Add member'>"
+    "<button type='submit'>Add</button></form><form method='post' action='/flat/add'><label>What <input name='what'></label>"
+    "<label>How much <input name='much'></label><button type='submit'>Save</button></form></main>"
+)
+NEW_BILL = (
+    f"{NAV}<main><h1>A new bill</h1><form method='post' action='/flat/add'><label>What <input name='what'></label>"
+    "<label>How much <input name='much'></label><label>Note <input name='note'></label><button type='submit'>Save</button></form></main>"
+)
+BEGIN = (
+    "<main><h1>Share what you spend with others</h1><form method='post' action='/create'><label>Your name <input name='you'></label>"
+    "<label>Flat name <input name='flat'></label><button type='submit'>Create</button></form></main>"
+)
+
+
+def test_forms_are_named_by_what_they_make_and_a_form_on_two_screens_is_one_task(tmp_path: Path):
+    seen = drawing(tmp_path)
+    seen.page("bills", "/flat/", BILLS, start=True)
+    seen.page("new", "/flat/add", NEW_BILL)
+    seen.page("begin", "/", BEGIN, signed_in=False)
+    tasks = build_knowledge(seen.folder).knowledge.tasks
+    assert {each.name: [field.name for field in each.io_spec.inputs] for each in tasks.values()} == {
+        "Create member": ["add_member"],
+        "Create Bills": ["what", "how_much"],
+        "Create flat": ["your_name", "flat_name"],
+    }
