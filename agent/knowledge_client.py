@@ -35,6 +35,7 @@ from kb_schema.proposals import (
 from kb_schema.screens import Screen
 from kb_schema.tasks import Task
 from kb_schema.tool_answers import (
+    AvailableActions,
     DocumentAnswer,
     Identification,
     Objective,
@@ -242,6 +243,12 @@ class KnowledgeClient:
                 "last_known_screen_id": last_known,
                 "base_url": self._base_url,
             },
+        )
+
+    async def available_actions(self, screen_id: str) -> AvailableActions:
+        """Return what can be done on a screen, in short. Raises `UnknownToKnowledge`."""
+        return await self._call(
+            "get_available_actions", AvailableActions, {"screen_id": screen_id, "detail": "summary"}
         )
 
     async def paths(

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
-from playwright.async_api import Browser, BrowserContext, StorageState, async_playwright
+from playwright.async_api import Browser, BrowserContext, Page, StorageState, async_playwright
 from playwright.async_api import Error as PlaywrightError
 
 from agent.browser.launch import ENV_SANDBOX, BrowserMissing, SandboxModeUnknown, has_display, launch
@@ -96,8 +96,9 @@ async def open_session(
     runs: RunReader | None = None,
     run_id: str | None = None,
     step_timeout_s: float | None = None,
+    page: Page | None = None,
 ) -> AsyncIterator[Session]:
-    """Open a session on a new page, with knowledge over MCP.
+    """Open a session on a new page, or on `page`, with knowledge over MCP.
 
     `values`: global values, such as an account. `runs`: the run store, so that the knowledge server can explain
     failed runs. `run_id`: the id of an existing run. Raises `UserError` for an unknown website.
@@ -112,9 +113,8 @@ async def open_session(
         context = RunContext(asker=asker) if run_id is None else RunContext(asker=asker, run_id=run_id)
         context.global_values = {**website.global_context, **(values or {})}
         context.said, context.vault = dict(values or {}), open_vault(website_id)
-        page = await browser.new_page()
         session = Session(
-            page,
+            page or await browser.new_page(),
             knowledge,
             website,
             (base_url or website.base_url).rstrip("/"),

@@ -22,7 +22,7 @@ from periplus.agent_server.errors import TooManyRuns
 from periplus.agent_server.run_questions import PATIENCE_S, RunQuestions
 from periplus.errors import UserError
 from periplus.output_folder import SESSION
-from periplus.runs.task_runs import TaskRunRequest, TaskRunResources, execute_task_run
+from periplus.runs.task_runs import Browsers, TaskRunRequest, TaskRunResources, execute_task_run
 from periplus.session_setup import open_fresh_context, start_browser
 
 if TYPE_CHECKING:
@@ -139,13 +139,15 @@ class RunExecutor:
         uploads: Path | None = None,
         limits: RunExecutorLimits | None = None,
         browser: Callable[[], AbstractAsyncContextManager[Browser]] = start_browser,
+        contexts: Browsers | None = None,
     ) -> None:
         """`folder`: for results and traces. `uploads`: the only folder with files for uploads. `browser`: opens a
-        browser; an async context manager.
+        browser; an async context manager. `contexts`: lends the browser context of a run; None: a new one each.
         """
         self.stores, self.runs, self._folder, self._uploads = stores, runs, folder, uploads
         self.limits = limits or RunExecutorLimits()
         self._started, self._stack = browser, AsyncExitStack()
+        self._contexts = contexts
         self._browser: Browser | None = None
         self._starting = asyncio.Lock()
         self._lives: dict[str, ExecutingRun] = {}
@@ -190,7 +192,7 @@ class RunExecutor:
         resources = TaskRunResources(
             self.stores,
             self.runs,
-            self._context,
+            self._contexts or self._context,
             self._free_folder(live.run_request.run_id),
             stop=live.stop,
             asker=live.questions,

@@ -9,7 +9,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 import uvicorn
@@ -32,6 +32,9 @@ from periplus.mcp_settings import load_mcp_settings
 from periplus.run_store_adapters import open_run_store
 from periplus.server_sockets import format_url_host, open_listening_socket, parse_base_urls
 from periplus.store_selection import ArangoUrl, MongoUrl, open_selected_stores
+
+if TYPE_CHECKING:
+    from periplus.browser_tools.browser_source import BrowserOptions
 
 GRACE_S = 3
 """Seconds that open streams may take to end when the server stops."""
@@ -67,6 +70,9 @@ class _McpOptions:
     headed: bool
     runs_at_once: int
     files: Path | None
+    browser: BrowserOptions | None
+    shared: bool
+    """Whether several clients may use the server."""
 
 
 @app.callback(invoke_without_command=True)
@@ -105,8 +111,43 @@ def mcp(
             "--agent", help="Serve the agent instead: run_task, run_status, cancel_run. docs/agent-server.md"
         ),
     ] = False,
+    browser: Annotated[
+        bool,
+        typer.Option(
+            "--browser",
+            help="Work in a browser, too: look, go_to, act, read, tabs, run_task. docs/browser-tools.md",
+        ),
+    ] = False,
+    cdp_endpoint: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL", help="Work in a running Chrome (--remote-debugging-port). Implies --browser."
+        ),
+    ] = None,
+    allow_remote_cdp: Annotated[
+        bool, typer.Option("--allow-remote-cdp", help="--cdp-endpoint may be on another machine.")
+    ] = False,
+    user_data_dir: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="With --browser: the profile of the browser.")
+    ] = None,
+    channel: Annotated[
+        str | None, typer.Option(help="With --browser: an installed browser, such as chrome or msedge.")
+    ] = None,
+    storage_state: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            exists=True,
+            dir_okay=False,
+            help="With --browser: a Playwright storage state to start with.",
+        ),
+    ] = None,
+    proxy_server: Annotated[
+        str | None, typer.Option(metavar="URL", help="With --browser: the proxy of the browser.")
+    ] = None,
     headed: Annotated[
-        bool, typer.Option("--headed", help="With --agent: show the browser.", show_default=False)
+        bool,
+        typer.Option("--headed", help="With --agent or --browser: show the browser.", show_default=False),
     ] = False,
     mongodb_url: MongoUrl = None,
     arangodb_url: ArangoUrl = None,
@@ -120,8 +161,38 @@ def mcp(
         return
     log_to_stderr()
     settings = load_mcp_settings()
-    if headed and not agent:
-        raise UserError("--headed needs --agent", fix="add --agent, or leave --headed out")
+    given = {
+        "--allow-remote-cdp": allow_remote_cdp,
+        "--user-data-dir": user_data_dir,
+        "--channel": channel,
+        "--storage-state": storage_state,
+        "--proxy-server": proxy_server,
+    }
+    eyes = browser or cdp_endpoint is not None
+    if headed and not (agent or eyes):
+        raise UserError("--headed needs --browser or --agent", fix="add one of them, or leave --headed out")
+    if eyes and agent:
+        raise UserError(
+            "--browser and --agent do not go together", fix="--browser has the agent's tools, too"
+        )
+    if not eyes and (alone := [name for name, value in given.items() if value]):
+        raise UserError(
+            f"{alone[0]} needs --browser or --cdp-endpoint", fix=f"add one, or leave {alone[0]} out"
+        )
+    options = None
+    if eyes:
+        from periplus.browser_tools.browser_source import BrowserOptions  # noqa: PLC0415 - imports Playwright
+
+        options = BrowserOptions(
+            cdp_endpoint,
+            allow_remote_cdp,
+            user_data_dir,
+            channel,
+            storage_state,
+            proxy_server,
+            headed or None,
+        )
+        options.check()
     wanted = _McpOptions(
         parse_base_urls(base_url or []),
         read_only,
@@ -131,6 +202,8 @@ def mcp(
         headed,
         settings.runs_at_once,
         settings.files,
+        options,
+        transport is Transport.HTTP,
     )
     opening, run_store = open_selected_stores(mongodb_url, arangodb_url), open_run_store(mongodb_url)
     if transport is Transport.STDIO:
@@ -175,6 +248,24 @@ async def _serve(
 async def _server(stores: Stores, runs: RunStore, wanted: _McpOptions) -> AsyncIterator[ToolServer]:
     """Open the knowledge server or the agent server on these stores."""
     async with _follow_stores(stores, wanted) as (views, engines):
+        if wanted.browser is not None:
+            from periplus.browser_tools.browser_server import open_browser_server  # noqa: PLC0415 - imports Playwright
+
+            async with open_browser_server(
+                stores,
+                runs,
+                views,
+                wanted.browser,
+                base_urls=wanted.base_urls,
+                read_only=wanted.read_only,
+                limits=wanted.limits,
+                engines=engines,
+                files=wanted.files,
+                runs_at_once=wanted.runs_at_once,
+                shared=wanted.shared,
+            ) as server:
+                yield server
+            return
         if wanted.agent:
             from periplus.agent_server.agent_mcp_server import open_agent_server  # noqa: PLC0415 - imports Playwright
 

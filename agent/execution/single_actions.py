@@ -1,0 +1,60 @@
+"""One action as a task of its own: with the same checks, journal and result as a step of a task."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kb_schema import parse_document
+from kb_schema.fingerprints import Fingerprint
+from kb_schema.run_records import RunResult
+from kb_schema.selectors import Selector
+from kb_schema.tasks import Task
+
+if TYPE_CHECKING:
+    from agent.execution.task_runner import TaskRunner
+
+TASK = "single_action"
+_VALUE = "value"
+
+
+async def perform_single_action(
+    engine: TaskRunner,
+    action: str,
+    target: str | Selector | None = None,
+    *,
+    value: str | None = None,
+    secret: str | None = None,
+    fingerprint: Fingerprint | None = None,
+) -> RunResult:
+    """Perform an action on the page and return the result; see `TaskRunner.run_task` for what is raised.
+
+    `target`: an element of the present screen, or a selector. `secret`: the name of a secret to type; its value
+    comes from the run's vault. `fingerprint`: what the element was when it was chosen.
+    """
+    call: dict[str, Any] = {"action_type": action}
+    if target is not None:
+        call["target"] = (
+            target if isinstance(target, str) else target.model_dump(mode="json", exclude_none=True)
+        )
+    if fingerprint is not None:
+        call["fingerprint"] = fingerprint.model_dump(mode="json", exclude_none=True)
+    inputs: list[dict[str, Any]] = []
+    given: dict[str, Any] = {}
+    if secret is not None:
+        inputs.append({"name": _VALUE, "key": secret, "secret": True, "source": "user_input"})
+    elif value is not None:
+        inputs.append({"name": _VALUE, "source": "user_input"})
+        given[_VALUE] = value
+    if inputs:
+        call["value"] = f"{{{_VALUE}}}"
+    document = {
+        "type": "task",
+        "task_id": TASK,
+        "name": f"One action: {action}",
+        "io_spec": {"inputs": inputs},
+        "steps": [{"step_id": "act", "order": 1, "action": call}],
+    }
+    task = parse_document(document)
+    assert isinstance(task, Task)  # noqa: S101 - the document says so
+    engine.session.knowledge.know(task)
+    return await engine.run_task(TASK, given)

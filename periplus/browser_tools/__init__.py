@@ -1,0 +1,1 @@
+"""MCP tools that work in a browser: look, go_to, act, read, tabs (docs/browser-tools.md)."""

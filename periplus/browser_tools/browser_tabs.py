@@ -1,0 +1,281 @@
+"""The tabs in which clients work: each has a page, the website that it shows, and what was seen of it."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Self
+
+from playwright.async_api import Error as PlaywrightError
+from playwright.async_api import Page
+
+from agent.events import ActionDone, Event
+from agent.execution.task_runner import TaskRunner
+from agent.locators.page_index import PageIndex
+from agent.locators.page_outline import PageOutline, RefNames
+from agent.run_records.session_trace import SessionTrace
+from agent.session import Session
+from kb_schema import KnowledgeBase, SourcedDocument, assemble, parse_document
+from kb_schema.url_patterns import origin_of
+from kb_store import Stores
+from kb_store.runs.run_store import RunStore
+from mcp_server.knowledge.view_cache import ViewCache
+from periplus.browser_tools.browser_source import BrowserSource
+from periplus.browser_tools.errors import NoPage, UnknownTab
+from periplus.run_store_adapters import RunStoreKeeping
+from periplus.session_setup import open_session
+from periplus.trial_stores import open_trial_stores
+
+TRACES = "browser"
+"""Subfolder of the data directory with the traces of what was done in tabs."""
+WITHOUT_KNOWLEDGE = "unknown_site"
+"""The website of a page that no knowledge base is about."""
+
+
+@dataclass(slots=True, eq=False)
+class SeenPage:
+    """What a client was told of a tab's page last."""
+
+    url: str
+    index: PageIndex | None = None
+    outline: PageOutline | None = None
+    known: str = ""
+    """The text about the known screen; empty: none was known."""
+
+
+@dataclass(slots=True, eq=False)
+class BrowserTab:
+    """One tab. Its session is that of the website it shows."""
+
+    tab_id: str
+    page: Page
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held while something is done in the tab."""
+    session: Session | None = None
+    engine: TaskRunner | None = None
+    website_id: str | None = None
+    """None: no knowledge base is about the page."""
+    names: RefNames = field(default_factory=RefNames)
+    seen: SeenPage | None = None
+    trace: Path | None = None
+    """The folder of the recorded acts; None: nothing was done on this website."""
+    _origin: str = ""
+    _stack: AsyncExitStack = field(default_factory=AsyncExitStack)
+
+    @property
+    def url(self) -> str:
+        """The page's address."""
+        return self.page.url
+
+    def working_session(self) -> tuple[Session, TaskRunner]:
+        """Return the session and its engine. Raises `NoPage` where the tab shows no web page."""
+        if self.page.is_closed():
+            raise NoPage("the tab is closed", hint="call tabs to choose or open another one")
+        if self.session is None or self.engine is None:
+            raise NoPage("the tab shows no web page yet", hint="call go_to with a url")
+        return self.session, self.engine
+
+    async def leave_website(self) -> None:
+        """Close the session; the page stays."""
+        self.session = self.engine = self.website_id = None
+        self._origin = ""
+        stack, self._stack = self._stack, AsyncExitStack()
+        await stack.aclose()
+
+
+class BrowserTabs:
+    """The tabs of one server. An async context manager; pages that it opened are closed with the browser source."""
+
+    def __init__(
+        self,
+        source: BrowserSource,
+        stores: Stores,
+        runs: RunStore,
+        views: ViewCache,
+        *,
+        base_urls: Mapping[str, str],
+        folder: Path,
+        uploads: Path | None,
+        shared: bool = False,
+    ) -> None:
+        """`shared`: several clients use the server, so that each call names its tab. `folder`: for traces."""
+        self.source, self.shared = source, shared
+        self._stores, self._runs, self._views = stores, runs, views
+        self._base_urls, self._folder, self._uploads = base_urls, folder, uploads
+        self._tabs: dict[str, BrowserTab] = {}
+        self._current: str | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for tab in self._tabs.values():
+            await tab.leave_website()
+
+    def list_tabs(self) -> list[BrowserTab]:
+        """Return the open tabs, those of the browser's other pages included; of a shared server only known ones."""
+        self._tabs = {tab_id: tab for tab_id, tab in self._tabs.items() if not tab.page.is_closed()}
+        if not self.shared:
+            known = {tab.page for tab in self._tabs.values()}
+            for page in self.source.pages:
+                if page not in known:
+                    self._add(page)
+        return list(self._tabs.values())
+
+    @property
+    def current(self) -> str | None:
+        """The tab that is meant if a call names none; None on a shared server."""
+        return None if self.shared else self._current
+
+    async def open_tab(self) -> BrowserTab:
+        """Open a tab of our own and make it the present one."""
+        tab = self._add(await self.source.open_page())
+        self._current = tab.tab_id
+        return tab
+
+    def choose(self, tab_id: str) -> BrowserTab:
+        """Make a tab the present one. Raises `UnknownTab`."""
+        tab = self._named(tab_id)
+        self._current = tab.tab_id
+        return tab
+
+    async def close_tab(self, tab_id: str) -> None:
+        """Close a tab of ours. Raises `UnknownTab`, and `NoPage` for a page that was there before."""
+        tab = self._named(tab_id)
+        if self.source.attached and tab.page not in self.source.own:
+            raise NoPage(f"{tab_id} is not ours: it was open before", hint="leave it open")
+        await tab.leave_website()
+        await tab.page.close()
+
+    @asynccontextmanager
+    async def working_tab(self, tab_id: str | None) -> AsyncIterator[BrowserTab]:
+        """Take a tab for one call, with the session of what it shows. Raises `UnknownTab`, `NoPage`."""
+        tab = await self._wanted(tab_id)
+        async with tab.lock:
+            await self.follow(tab)
+            yield tab
+
+    async def follow(self, tab: BrowserTab) -> None:
+        """Give a tab the session of the website that its page shows now."""
+        if tab.page.is_closed():
+            raise NoPage("the tab is closed", hint="call tabs to choose or open another one")
+        origin = origin_of(tab.page.url)
+        if not origin.startswith(("http://", "https://")):
+            if tab.session is not None:
+                await tab.leave_website()
+            return
+        if tab.session is not None and origin in tab.session.allowed_origins:
+            return
+        await tab.leave_website()
+        website_id = await self._find_website(origin)
+        stores, base_url = self._stores, origin if website_id is None else self._base_urls.get(website_id)
+        if website_id is None:
+            stores = await tab._stack.enter_async_context(open_trial_stores(_bare_knowledge(origin)))  # noqa: SLF001
+        await self._open_session(tab, stores, website_id or WITHOUT_KNOWLEDGE, base_url)
+        tab.website_id = website_id
+
+    async def _open_session(
+        self, tab: BrowserTab, stores: Stores, website_id: str, base_url: str | None
+    ) -> None:
+        stack = tab._stack  # noqa: SLF001 - the tab's own, closed with its website
+        session = await stack.enter_async_context(
+            open_session(
+                stores, self.source.context, website_id, base_url=base_url, runs=self._runs, page=tab.page
+            )
+        )
+        session.upload_folder = self._uploads
+        folder = self._folder / TRACES / session.context.run_id
+        recorder = _ActRecorder(folder, website_id, session)
+        session.bus.listen(recorder, pages=True)
+        stack.push_async_callback(recorder.close)
+        tab.trace = folder
+        tab.session, tab.engine = session, TaskRunner(session, keeping=RunStoreKeeping(self._runs))
+
+    async def _find_website(self, origin: str) -> str | None:
+        """Return the website of the knowledge base that runs at this origin."""
+        for website_id in await self._views.websites():
+            website = (await self._views.current(website_id)).view.knowledge.website
+            base_url = self._base_urls.get(website_id, website.base_url)
+            if origin in {origin_of(base_url), *map(origin_of, website.allowed_origins)}:
+                return website_id
+        return None
+
+    async def _wanted(self, tab_id: str | None) -> BrowserTab:
+        if tab_id is not None:
+            return self.choose(tab_id)
+        if self.shared:
+            raise NoPage(
+                "no tab is named",
+                hint="call tabs with open to get one of your own, and name it in every call",
+            )
+        tabs = {tab.tab_id: tab for tab in self.list_tabs()}
+        if self._current in tabs:
+            return tabs[self._current]
+        for tab in tabs.values():
+            if await _is_in_front(tab.page):
+                return self.choose(tab.tab_id)
+        return await self.open_tab()
+
+    def _named(self, tab_id: str) -> BrowserTab:
+        tabs = {tab.tab_id: tab for tab in self.list_tabs()}
+        if tab_id not in tabs:
+            raise UnknownTab("tab", tab_id, () if self.shared else tabs, hint="call tabs")
+        return tabs[tab_id]
+
+    def _add(self, page: Page) -> BrowserTab:
+        tab_id = f"t{secrets.token_hex(8)}" if self.shared else f"t{len(self._tabs) + 1}"
+        while tab_id in self._tabs:
+            tab_id = f"{tab_id}a"
+        tab = self._tabs[tab_id] = BrowserTab(tab_id, page)
+        if page in self.source.own or not self.source.attached:
+            page.on("popup", self.source.note_popup)
+        return tab
+
+
+class _ActRecorder:
+    """Writes the acts in a tab as one turn of a session, which `synthesize` reads; nothing before the first act."""
+
+    def __init__(self, folder: Path, website_id: str, session: Session) -> None:
+        self._folder, self._website_id, self._session = folder, website_id, session
+        self._trace: SessionTrace | None = None
+
+    def __call__(self, event: Event) -> None:
+        """Handle one event of the session."""
+        if not isinstance(event, ActionDone):
+            return
+        if self._trace is None:
+            self._folder.parent.mkdir(parents=True, exist_ok=True)
+            self._trace = SessionTrace(
+                self._folder, website_id=self._website_id, context=self._session.context
+            )
+        self._trace(event)
+
+    async def close(self) -> None:
+        """Write the rest."""
+        if self._trace is None:
+            return
+        html = None
+        if not self._session.page.is_closed():
+            try:
+                html = (await self._session.snapshot()).html
+            except Exception:  # noqa: BLE001 - the browser may be gone; the trace is kept all the same
+                html = None
+        self._trace.close(html, complete=True)
+
+
+def _bare_knowledge(origin: str) -> KnowledgeBase:
+    document = {"type": "website", "website_id": WITHOUT_KNOWLEDGE, "name": origin, "base_url": origin}
+    knowledge, _ = assemble([SourcedDocument(parse_document(document))])
+    return knowledge
+
+
+async def _is_in_front(page: Page) -> bool:
+    """Whether a person sees this tab."""
+    try:
+        return bool(await page.evaluate("document.visibilityState === 'visible' && !document.hidden"))
+    except PlaywrightError:
+        return False

@@ -1,0 +1,235 @@
+"""The browser tools as plain functions, and their MCP descriptions."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, get_type_hints
+
+from mcp.types import CallToolResult, ToolAnnotations
+from playwright.async_api import Error as PlaywrightError
+from pydantic import Field
+
+from agent.errors import AgentError
+from agent.execution.navigation_tasks import reach_screen
+from agent.page.errors import PageError
+from kb_schema.base import Model
+from kb_schema.run_records import RunResult, RunStatus
+from mcp_server.errors import BadRequest
+from mcp_server.tools.tool_calls import KnowledgeTool
+from mcp_server.tools.tool_definitions import define_tool, to_call_result
+from mcp_server.tools.tool_parameters import ScreenId
+from mcp_server.tools.tool_specs import ToolReply
+from periplus.browser_tools.browser_tabs import BrowserTab, BrowserTabs
+from periplus.browser_tools.errors import ActFailed, NoPage
+from periplus.browser_tools.page_acts import check_danger, choose_action, find_target, perform_act
+from periplus.browser_tools.page_look import look_at
+from periplus.browser_tools.page_reading import read_page
+
+GOTO_MS = 30_000
+
+Tab = Annotated[str | None, Field(description="A tab of `tabs`; default: the present one")]
+Short = Annotated[str, Field(min_length=1, max_length=500)]
+
+
+class PageAnswer(Model):
+    """What a page shows, as text."""
+
+    tab: str
+    page: str
+
+
+async def look(tabs: BrowserTabs, tab: Tab = None, *, whole: bool = False) -> CallToolResult:
+    """Where am I, what can I do? On a known page its screen and actions; else an outline with references (e1, e2). The
+    next look says only what changed, unless `whole`.
+    """
+    async with tabs.working_tab(tab) as working:
+        return await _answer(working, whole=whole)
+
+
+async def go_to(
+    tabs: BrowserTabs,
+    screen: Annotated[ScreenId | None, Field(description="A screen of the knowledge base")] = None,
+    url: Annotated[str | None, Field(max_length=4_000)] = None,
+    tab: Tab = None,
+) -> CallToolResult:
+    """Go to a known screen along known paths (signing in if needed), or open a URL. Returns the new look."""
+    if (screen is None) == (url is None):
+        raise BadRequest("go_to takes a screen or a url", hint="give one of them")
+    async with tabs.working_tab(tab) as working:
+        if url is not None:
+            await _open(tabs, working, url)
+            return await _answer(working)
+        _, engine = working.working_session()
+        if working.website_id is None:
+            raise BadRequest(
+                "the page is of no known website", hint="open a page of the website with url first"
+            )
+        try:
+            result = await reach_screen(engine, str(screen))
+        except (AgentError, PageError) as exc:
+            raise ActFailed(
+                f"{screen} was not reached: {exc}", hint=getattr(exc, "hint", None) or "call look"
+            ) from exc
+        await tabs.follow(working)
+        return await _answer(working, told=_say(result, f"at {screen}"))
+
+
+async def act(
+    tabs: BrowserTabs,
+    element: Annotated[
+        Short, Field(description="A reference (e5), an element id, or words: Save, Delete@row Bob")
+    ],
+    action: Annotated[
+        str | None, Field(description="click, fill, select_option, check, press, ... Default: by the element")
+    ] = None,
+    value: Annotated[str | None, Field(max_length=20_000, description="Text, option or key")] = None,
+    secret: Annotated[
+        str | None, Field(description="The name of a secret to type instead of a value")
+    ] = None,
+    tab: Tab = None,
+    *,
+    sure: Annotated[bool, Field(description="Needed for what deletes, pays or sends")] = False,
+) -> CallToolResult:
+    """Do one thing on the page. The element is checked before it is touched. Returns what was seen, and the new look."""
+    if value is not None and secret is not None:
+        raise BadRequest("act takes a value or a secret", hint="give one of them")
+    async with tabs.working_tab(tab) as working:
+        target = await find_target(working, element, action)
+        chosen = choose_action(target, action, value, secret=secret is not None)
+        check_danger(target, chosen, sure=sure)
+        pages = set(tabs.source.pages)
+        result = await perform_act(working, target, chosen, value, secret)
+        new = [page for page in tabs.source.pages if page not in pages]
+        if result.status not in (RunStatus.SUCCESS, RunStatus.UNVERIFIED) and not new:
+            told = f"{chosen} {target.name!r} did not come off: {result.error}"
+            return await _answer(working, told=f"{told}; {result.hint}" if result.hint else told, error=True)
+        await tabs.follow(working)
+        opened = f"; it opened {len(new)} new tab(s), see tabs" if new else ""
+        return await _answer(working, told=f"done: {chosen} {target.name!r}{opened}")
+
+
+async def read(
+    tabs: BrowserTabs,
+    what: Annotated[
+        Short | None,
+        Field(
+            description="A reference, an element id, or words that name a field, text or table; default: the page's text"
+        ),
+    ] = None,
+    tab: Tab = None,
+) -> CallToolResult:
+    """Read a field, a text, or a table (as rows by column) from the page."""
+    async with tabs.working_tab(tab) as working:
+        session, _ = working.working_session()
+        found = await read_page(working, what)
+        text = found if isinstance(found, str) else json.dumps(found, ensure_ascii=False)
+        return _result(PageAnswer(tab=working.tab_id, page=str(session.context.redact(text))))
+
+
+async def tabs(
+    tabs: BrowserTabs,
+    *,
+    open: Annotated[bool, Field(description="Open a new tab")] = False,  # noqa: A002 - the argument's name for clients
+    choose: Annotated[str | None, Field(description="Make this tab the present one")] = None,
+    close: Annotated[str | None, Field(description="Close this tab")] = None,
+) -> CallToolResult:
+    """List the browser's tabs; open, choose or close one."""
+    if close is not None:
+        await tabs.close_tab(close)
+    if choose is not None:
+        tabs.choose(choose)
+    opened = await tabs.open_tab() if open else None
+    lines = []
+    for each in tabs.list_tabs() if not tabs.shared else [opened] if opened is not None else []:
+        marks = ["present"] if each.tab_id == tabs.current else []
+        marks += [] if each.page in tabs.source.own or not tabs.source.attached else ["was open before"]
+        lines.append(" ".join([each.tab_id, each.url, *(f"({mark})" for mark in marks)]))
+    present = opened.tab_id if opened is not None else tabs.current or ""
+    return _result(PageAnswer(tab=present, page="\n".join(lines) or "no tab; call tabs with open: true"))
+
+
+async def _open(tabs: BrowserTabs, working: BrowserTab, url: str) -> None:
+    if not url.lower().startswith(("http://", "https://")):
+        raise BadRequest(f"{url!r} is no web address", hint="begin with http:// or https://")
+    try:
+        await working.page.goto(url, wait_until="domcontentloaded", timeout=GOTO_MS)
+    except PlaywrightError as exc:
+        raise NoPage(f"{url} does not open: {exc.message.splitlines()[0]}", hint="check the address") from exc
+    await tabs.follow(working)
+    if working.session is not None:
+        working.session.touched()
+
+
+def _say(result: RunResult, done: str) -> str:
+    if result.complete:
+        return f"{done} ({result.evidence})"
+    told = f"not {done}: {result.error}"
+    return f"{told}; {result.hint}" if result.hint else told
+
+
+async def _answer(
+    working: BrowserTab, *, whole: bool = False, told: str = "", error: bool = False
+) -> CallToolResult:
+    text = await look_at(working, whole=whole)
+    if told and working.session is not None:
+        text = f"{working.session.context.redact(told)}\n{text}"
+    answer = _result(PageAnswer(tab=working.tab_id, page=text))
+    return answer.model_copy(update={"is_error": True}) if error else answer
+
+
+def _result(answer: PageAnswer) -> CallToolResult:
+    return to_call_result(ToolReply(answer, answer.page))
+
+
+# -- as MCP tools ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class BrowserToolDefinition:
+    """A tool function with its MCP metadata."""
+
+    function: Callable[..., Awaitable[CallToolResult]]
+    title: str
+    read_only: bool
+
+
+TOOL_DEFINITIONS = (
+    BrowserToolDefinition(look, "Look at the page", read_only=True),
+    BrowserToolDefinition(go_to, "Go to a screen or address", read_only=False),
+    BrowserToolDefinition(act, "Do one thing on the page", read_only=False),
+    BrowserToolDefinition(read, "Read from the page", read_only=True),
+    BrowserToolDefinition(tabs, "Tabs", read_only=False),
+)
+
+
+def build_browser_tools(open_tabs: BrowserTabs) -> list[KnowledgeTool]:
+    """Return all tools, always in the same order."""
+    return [_build_tool(each, open_tabs) for each in TOOL_DEFINITIONS]
+
+
+def _build_tool(definition: BrowserToolDefinition, open_tabs: BrowserTabs) -> KnowledgeTool:
+    hints = get_type_hints(definition.function, include_extras=True)
+    _, *own = inspect.signature(definition.function).parameters.values()
+    parameters = [parameter.replace(annotation=hints[parameter.name]) for parameter in own]
+
+    async def answering(**arguments: Any) -> CallToolResult:
+        return await definition.function(open_tabs, **arguments)
+
+    annotations = ToolAnnotations(
+        read_only_hint=definition.read_only,
+        destructive_hint=not definition.read_only,
+        idempotent_hint=definition.read_only,
+        open_world_hint=True,
+    )
+    return define_tool(
+        answering,
+        definition.function,
+        definition.title,
+        parameters,
+        PageAnswer,
+        read_only=definition.read_only,
+        annotations=annotations,
+    )

@@ -1,0 +1,150 @@
+"""One act in a tab: which element is meant, what is done to it, and whether that needs a yes."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from agent.dangers.danger_words import find_danger_in_words
+from agent.errors import AgentError
+from agent.execution.single_actions import perform_single_action
+from agent.locators.element_descriptions import ElementDescription
+from agent.locators.page_fingerprints import PageFingerprints
+from agent.locators.page_index import IndexedElement, PageIndex
+from agent.locators.page_scan import scan_page
+from agent.locators.stable_selectors import choose_selectors
+from agent.locators.target_discovery import AmbiguousElement, DiscoveredElement, discover_element
+from agent.page.errors import PageError
+from kb_schema import action_types
+from kb_schema.fingerprints import Fingerprint
+from kb_schema.run_records import RunResult
+from kb_schema.selectors import Selector
+from periplus.browser_tools.browser_tabs import BrowserTab
+from periplus.browser_tools.errors import ActFailed, NeedsConfirmation, NotFoundOnPage
+from periplus.browser_tools.page_look import find_ref
+from web_pages.page_limits import PageRefused
+
+REF = re.compile(r"e\d+")
+_YES = frozenset({"true", "yes", "on", "checked", "1"})
+ASKED = frozenset({"deletes", "pays", "sends"})
+"""What a client has to be sure of."""
+
+
+@dataclass(frozen=True, slots=True)
+class ActTarget:
+    """The element that an act is for."""
+
+    target: str | Selector
+    """An element id of the present screen, or a selector."""
+    name: str
+    role: str
+    tag: str
+    fingerprint: Fingerprint | None = None
+
+
+async def find_target(tab: BrowserTab, element: str, action: str | None) -> ActTarget:
+    """Return the element that a reference, an element id of the present screen or plain words mean.
+
+    Raises `NotFoundOnPage` where there is none, where several may be meant, and where a reference is out of date.
+    """
+    session, _ = tab.working_session()
+    if REF.fullmatch(element):
+        return await _find_referred(tab, element)
+    listed = (await session.elements()).get(element)
+    if listed is not None:
+        label = str(listed.metadata.get("label") or element.replace("_", " "))
+        return ActTarget(element, label, "", listed.type)
+    found = await discover_element(tab.page, ElementDescription(element, action))
+    if isinstance(found, DiscoveredElement):
+        return ActTarget(found.selector, _called(found.element), found.element.role or "", found.element.tag)
+    if isinstance(found, AmbiguousElement):
+        raise NotFoundOnPage(
+            found.reason, hint="name the region, as in Delete@row Bob, or use a reference of look"
+        )
+    hints = f"; like it: {', '.join(found.hints)}" if found.hints else ""
+    raise NotFoundOnPage(f"{element!r}: {found.reason}{hints}", hint="call look with whole: true")
+
+
+async def _find_referred(tab: BrowserTab, ref: str) -> ActTarget:
+    known = find_ref(tab, ref)
+    if known is None:
+        raise NotFoundOnPage(
+            f"no element {ref} in the last look", hint="call look; references are those of the last look"
+        )
+    before, at = known
+    element = before.elements[at]
+    try:
+        selector = await _choose_selector(tab, before, at)
+        if selector is None:  # the page may have drawn itself anew
+            now = await scan_page(tab.page)
+            same = [each.at for each in now.interactive if _identity(each) == _identity(element)]
+            selector = await _choose_selector(tab, now, same[0]) if len(same) == 1 else None
+    except PageError as exc:
+        raise NotFoundOnPage(f"{ref} is from a page that is gone", hint="call look") from exc
+    if selector is None:
+        raise NotFoundOnPage(f"{ref} ({_called(element)!r}) is not on the page any more", hint="call look")
+    fingerprint = PageFingerprints(before).of(at)
+    return ActTarget(selector, _called(element), element.role or "", element.tag, fingerprint)
+
+
+async def _choose_selector(tab: BrowserTab, index: PageIndex, at: int) -> Selector | None:
+    session, _ = tab.working_session()
+    try:
+        (choice,) = await choose_selectors(tab.page, index, [at], secrets=session.secret_fields)
+    except PageRefused:
+        return None
+    return choice.selector
+
+
+def _identity(element: IndexedElement) -> tuple[str | None, str, str, str]:
+    return element.role, element.name, element.tag, element.near.row
+
+
+def _called(element: IndexedElement) -> str:
+    return element.label or element.name or element.placeholder or element.text or element.icon
+
+
+def choose_action(target: ActTarget, action: str | None, value: str | None, *, secret: bool) -> str:
+    """Return the canonical action. Raises `ActFailed` for an unknown one, and for a value that it does not take."""
+    if action is not None:
+        named = action_types.canonical(action)
+        if named is None or not action_types.ACTION_TYPES[named].on_page:
+            raise ActFailed(
+                f"no action {action!r}", hint="click, fill, select_option, check, uncheck, press, hover, ..."
+            )
+        return named
+    if value is None and not secret:
+        return "click"
+    if target.role in ("checkbox", "radio", "switch") or target.tag == "checkbox":
+        return "check" if str(value).casefold() in _YES else "uncheck"
+    if target.tag in ("select", "dropdown") or target.role == "listbox":
+        return "select_option"
+    return "fill"
+
+
+def check_danger(target: ActTarget, action: str, *, sure: bool) -> None:
+    """Raise `NeedsConfirmation` for a press whose words say that it deletes, pays or the like."""
+    if sure or action not in ("click", "double_click", "press"):
+        return
+    found = find_danger_in_words(target.name, pressed=True)
+    if found is not None and found[0] in ASKED:
+        danger, word = found
+        raise NeedsConfirmation(
+            f"{target.name!r} {danger} ({word}): nothing was done",
+            hint="call act again with sure: true if that is meant",
+        )
+
+
+async def perform_act(
+    tab: BrowserTab, target: ActTarget, action: str, value: str | None, secret: str | None
+) -> RunResult:
+    """Perform the act with all checks of a task's step. Raises `ActFailed` where there is no result."""
+    _, engine = tab.working_session()
+    if value is not None and action in ("check", "uncheck", "click"):
+        value = None
+    try:
+        return await perform_single_action(
+            engine, action, target.target, value=value, secret=secret, fingerprint=target.fingerprint
+        )
+    except (AgentError, PageError) as exc:
+        raise ActFailed(str(exc), hint=getattr(exc, "hint", None) or "call look") from exc

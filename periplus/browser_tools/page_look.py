@@ -1,0 +1,77 @@
+"""What a client is told of a page: its screen and actions where it is known, else an outline; the second time only changes."""
+
+from __future__ import annotations
+
+from agent.errors import LeftWebsite
+from agent.locators.page_index import PageIndex
+from agent.locators.page_outline import PageOutline, list_changes, outline_page
+from agent.locators.page_scan import scan_page
+from agent.page.errors import PageGone, ScriptFailed
+from agent.session import Session
+from kb_schema.tool_answers import AvailableActions
+from mcp_server.descriptions.answer_text import render_actions
+from periplus.browser_tools.browser_tabs import BrowserTab, SeenPage
+from periplus.browser_tools.errors import NoPage
+
+MESSAGE = "! "
+"""Begins the lines of messages in an outline."""
+
+
+async def look_at(tab: BrowserTab, *, whole: bool = False) -> str:
+    """Return what the tab's page shows; only what changed since the last look unless `whole`. Raises `NoPage`."""
+    session, _ = tab.working_session()
+    try:
+        index = await scan_page(tab.page)
+        outline = outline_page(index, tab.names)
+        known = await _describe_known(session)
+    except LeftWebsite as exc:
+        raise NoPage(str(exc), hint="look again") from exc
+    except (PageGone, ScriptFailed) as exc:
+        raise NoPage(f"the page does not answer: {exc}", hint="call go_to with a url") from exc
+    before, tab.seen = tab.seen, SeenPage(tab.page.url, index, outline, known)
+    head = f"{index.title or '(no title)'} {session.context.redact(tab.page.url)}"
+    body = _say_changes(before, tab.seen) if before is not None and not whole else None
+    text = "\n".join([head, body if body is not None else _say_whole(tab.seen, known)])
+    return str(session.context.redact(text))
+
+
+def _say_whole(seen: SeenPage, known: str) -> str:
+    assert seen.outline is not None  # noqa: S101 - a look makes one
+    if not known:
+        return seen.outline.text
+    return "\n".join([known, *_messages(seen.outline)])
+
+
+def _say_changes(before: SeenPage, now: SeenPage) -> str | None:
+    """Return what changed on the same page; None if it is another one."""
+    if before.outline is None or now.outline is None or before.known != now.known:
+        return None
+    if before.url.partition("#")[0] != now.url.partition("#")[0]:
+        return None
+    if now.known:
+        old = set(_messages(before.outline))
+        new = [line for line in _messages(now.outline) if line not in old]
+        return "\n".join([f"{now.known.splitlines()[0]}: as before", *new])
+    changes = list_changes(before.outline, now.outline)
+    return None if changes is None else "\n".join(changes) or "unchanged"
+
+
+def _messages(outline: PageOutline) -> list[str]:
+    return [line for line in outline.lines if line.startswith(MESSAGE)]
+
+
+async def _describe_known(session: Session) -> str:
+    """Return the screen and what can be done there, at most 250 tokens; empty for an unknown page."""
+    found = await session.look()
+    if found.screen_id is None:
+        return ""
+    actions: AvailableActions = await session.knowledge.available_actions(found.screen_id)
+    return render_actions(actions)
+
+
+def find_ref(tab: BrowserTab, ref: str) -> tuple[PageIndex, int] | None:
+    """Return the page index and the position of a reference of the last look; None if it has none."""
+    seen = tab.seen
+    if seen is None or seen.index is None or seen.outline is None or ref not in seen.outline.refs:
+        return None
+    return seen.index, seen.outline.refs[ref]
