@@ -85,7 +85,7 @@ class BrowserOptions:
             )
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False)
 class BrowserSource:
     """The browser context in which the tools work, and which of its pages are theirs."""
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Self
+from typing import Generic, Self, TypeVar
 
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Page
@@ -34,6 +34,38 @@ TRACES = "browser"
 """Subfolder of the data directory with the traces of what was done in tabs."""
 WITHOUT_KNOWLEDGE = "unknown_site"
 """The website of a page that no knowledge base is about."""
+
+
+Value = TypeVar("Value")
+
+
+class HeldContext(Generic[Value]):
+    """Keeps an async context manager open in a task of its own: the MCP client must be closed by the task that opened it."""
+
+    def __init__(self, manager: AbstractAsyncContextManager[Value]) -> None:
+        self._manager = manager
+        self._opened: asyncio.Future[Value] = asyncio.get_running_loop().create_future()
+        self._closing = asyncio.Event()
+        self._task = asyncio.create_task(self._hold(), name="session of a tab")
+
+    async def open(self) -> Value:
+        """Return what the context manager yields. Raises what it raises."""
+        return await self._opened
+
+    async def close(self) -> None:
+        """Leave the context manager."""
+        self._closing.set()
+        await self._task
+
+    async def _hold(self) -> None:
+        try:
+            async with self._manager as value:
+                self._opened.set_result(value)
+                await self._closing.wait()
+        except Exception as exc:
+            if self._opened.done():
+                raise
+            self._opened.set_exception(exc)
 
 
 @dataclass(slots=True, eq=False)
@@ -63,8 +95,8 @@ class BrowserTab:
     seen: SeenPage | None = None
     trace: Path | None = None
     """The folder of the recorded acts; None: nothing was done on this website."""
-    _origin: str = ""
-    _stack: AsyncExitStack = field(default_factory=AsyncExitStack)
+    held: HeldContext[tuple[Session, TaskRunner, Path]] | None = None
+    """Keeps the session open."""
 
     @property
     def url(self) -> str:
@@ -82,9 +114,9 @@ class BrowserTab:
     async def leave_website(self) -> None:
         """Close the session; the page stays."""
         self.session = self.engine = self.website_id = None
-        self._origin = ""
-        stack, self._stack = self._stack, AsyncExitStack()
-        await stack.aclose()
+        held, self.held = self.held, None
+        if held is not None:
+            await held.close()
 
 
 class BrowserTabs:
@@ -172,28 +204,31 @@ class BrowserTabs:
             return
         await tab.leave_website()
         website_id = await self._find_website(origin)
-        stores, base_url = self._stores, origin if website_id is None else self._base_urls.get(website_id)
-        if website_id is None:
-            stores = await tab._stack.enter_async_context(open_trial_stores(_bare_knowledge(origin)))  # noqa: SLF001
-        await self._open_session(tab, stores, website_id or WITHOUT_KNOWLEDGE, base_url)
+        tab.held = HeldContext(self._open_session(tab.page, website_id, origin))
+        tab.session, tab.engine, tab.trace = await tab.held.open()
         tab.website_id = website_id
 
+    @asynccontextmanager
     async def _open_session(
-        self, tab: BrowserTab, stores: Stores, website_id: str, base_url: str | None
-    ) -> None:
-        stack = tab._stack  # noqa: SLF001 - the tab's own, closed with its website
-        session = await stack.enter_async_context(
-            open_session(
-                stores, self.source.context, website_id, base_url=base_url, runs=self._runs, page=tab.page
+        self, page: Page, website_id: str | None, origin: str
+    ) -> AsyncIterator[tuple[Session, TaskRunner, Path]]:
+        """Open the session of a website on a page, with a recorder of what is done; None: a website without knowledge."""
+        async with AsyncExitStack() as stack:
+            stores, base_url = self._stores, self._base_urls.get(website_id or "")
+            if website_id is None:
+                stores = await stack.enter_async_context(open_trial_stores(_bare_knowledge(origin)))
+                base_url = origin
+            name = website_id or WITHOUT_KNOWLEDGE
+            opening = open_session(
+                stores, self.source.context, name, base_url=base_url, runs=self._runs, page=page
             )
-        )
-        session.upload_folder = self._uploads
-        folder = self._folder / TRACES / session.context.run_id
-        recorder = _ActRecorder(folder, website_id, session)
-        session.bus.listen(recorder, pages=True)
-        stack.push_async_callback(recorder.close)
-        tab.trace = folder
-        tab.session, tab.engine = session, TaskRunner(session, keeping=RunStoreKeeping(self._runs))
+            session = await stack.enter_async_context(opening)
+            session.upload_folder = self._uploads
+            folder = self._folder / TRACES / session.context.run_id
+            recorder = _ActRecorder(folder, name, session)
+            session.bus.listen(recorder, pages=True)
+            stack.push_async_callback(recorder.close)
+            yield session, TaskRunner(session, keeping=RunStoreKeeping(self._runs)), folder
 
     async def _find_website(self, origin: str) -> str | None:
         """Return the website of the knowledge base that runs at this origin."""

@@ -10,7 +10,7 @@ from typing import Annotated, Any, get_type_hints
 
 from mcp.types import CallToolResult, ToolAnnotations
 from playwright.async_api import Error as PlaywrightError
-from pydantic import Field
+from pydantic import Field, JsonValue
 
 from agent.errors import AgentError
 from agent.execution.navigation_tasks import reach_screen
@@ -53,6 +53,10 @@ async def go_to(
     tabs: BrowserTabs,
     screen: Annotated[ScreenId | None, Field(description="A screen of the knowledge base")] = None,
     url: Annotated[str | None, Field(max_length=4_000)] = None,
+    inputs: Annotated[
+        dict[str, JsonValue] | None,
+        Field(description="What the way needs: a row's name, an account; no secrets"),
+    ] = None,
     tab: Tab = None,
 ) -> CallToolResult:
     """Go to a known screen along known paths (signing in if needed), or open a URL. Returns the new look."""
@@ -62,7 +66,9 @@ async def go_to(
         if url is not None:
             await _open(tabs, working, url)
             return await _answer(working)
-        _, engine = working.working_session()
+        session, engine = working.working_session()
+        session.context.global_values |= inputs or {}
+        session.context.said |= inputs or {}
         if working.website_id is None:
             raise BadRequest(
                 "the page is of no known website", hint="open a page of the website with url first"
@@ -167,7 +173,8 @@ def _say(result: RunResult, done: str) -> str:
     if result.complete:
         return f"{done} ({result.evidence})"
     told = f"not {done}: {result.error}"
-    return f"{told}; {result.hint}" if result.hint else told
+    hint = "give it in inputs; secrets are set on the server" if "needs the input" in told else result.hint
+    return f"{told.partition('; give it with')[0]}; {hint}" if hint else told
 
 
 async def _answer(

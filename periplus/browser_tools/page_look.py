@@ -51,7 +51,7 @@ def _say_changes(before: SeenPage, now: SeenPage) -> str | None:
     if now.known:
         old = set(_messages(before.outline))
         new = [line for line in _messages(now.outline) if line not in old]
-        return "\n".join([f"{now.known.splitlines()[0]}: as before", *new])
+        return "\n".join([f"{now.known.splitlines()[0].rstrip(':')}: as before", *new])
     changes = list_changes(before.outline, now.outline)
     return None if changes is None else "\n".join(changes) or "unchanged"
 
