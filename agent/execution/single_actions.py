@@ -24,14 +24,15 @@ async def perform_single_action(
     *,
     value: str | None = None,
     secret: str | None = None,
+    url: str | None = None,
     fingerprint: Fingerprint | None = None,
 ) -> RunResult:
     """Perform an action on the page and return the result; see `TaskRunner.run_task` for what is raised.
 
     `target`: an element of the present screen, or a selector. `secret`: the name of a secret to type; its value
-    comes from the run's vault. `fingerprint`: what the element was when it was chosen.
+    comes from the run's vault. `url`: where `navigate` goes. `fingerprint`: what the element was when it was chosen.
     """
-    call: dict[str, Any] = {"action_type": action}
+    call: dict[str, Any] = {"action_type": action} if url is None else {"action_type": action, "url": url}
     if target is not None:
         call["target"] = (
             target if isinstance(target, str) else target.model_dump(mode="json", exclude_none=True)

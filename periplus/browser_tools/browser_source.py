@@ -150,7 +150,7 @@ async def _attach(playwright: Playwright, endpoint: str) -> BrowserContext:
         browser = await playwright.chromium.connect_over_cdp(endpoint, timeout=CONNECT_MS)
     except PlaywrightError as exc:
         raise UserError(
-            f"no browser answers at {endpoint}: {exc.message.splitlines()[0]}",
+            f"no browser answers at {endpoint}: {exc.message.splitlines()[0].rpartition(': ')[2]}",
             fix="start Chrome with --remote-debugging-port=9222 and a profile of its own (--user-data-dir)",
         ) from exc
     if not browser.contexts:

@@ -191,11 +191,11 @@ class BrowserTabs:
             await self.follow(tab)
             yield tab
 
-    async def follow(self, tab: BrowserTab) -> None:
-        """Give a tab the session of the website that its page shows now."""
+    async def follow(self, tab: BrowserTab, url: str | None = None) -> None:
+        """Give a tab the session of the website that its page shows now, or of the one at `url`."""
         if tab.page.is_closed():
             raise NoPage("the tab is closed", hint="call tabs to choose or open another one")
-        origin = origin_of(tab.page.url)
+        origin = origin_of(url or tab.page.url)
         if not origin.startswith(("http://", "https://")):
             if tab.session is not None:
                 await tab.leave_website()

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import Annotated, Any, get_type_hints
 
 from mcp.types import CallToolResult, ToolAnnotations
-from playwright.async_api import Error as PlaywrightError
 from pydantic import Field, JsonValue
 
 from agent.errors import AgentError
 from agent.execution.navigation_tasks import reach_screen
+from agent.execution.single_actions import perform_single_action
 from agent.page.errors import PageError
 from kb_schema.base import Model
 from kb_schema.run_records import RunResult, RunStatus
@@ -27,8 +27,6 @@ from periplus.browser_tools.errors import ActFailed, NoPage
 from periplus.browser_tools.page_acts import check_danger, choose_action, find_target, perform_act
 from periplus.browser_tools.page_look import look_at
 from periplus.browser_tools.page_reading import read_page
-
-GOTO_MS = 30_000
 
 Tab = Annotated[str | None, Field(description="A tab of `tabs`; default: the present one")]
 Short = Annotated[str, Field(min_length=1, max_length=500)]
@@ -106,6 +104,8 @@ async def act(
         target = await find_target(working, element, action)
         chosen = choose_action(target, action, value, secret=secret is not None)
         check_danger(target, chosen, sure=sure)
+        if target.secret and value is not None:
+            working.working_session()[0].context.keep_secret(value)
         pages = set(tabs.source.pages)
         result = await perform_act(working, target, chosen, value, secret)
         new = [page for page in tabs.source.pages if page not in pages]
@@ -160,13 +160,15 @@ async def tabs(
 async def _open(tabs: BrowserTabs, working: BrowserTab, url: str) -> None:
     if not url.lower().startswith(("http://", "https://")):
         raise BadRequest(f"{url!r} is no web address", hint="begin with http:// or https://")
+    await tabs.follow(working, url)
+    _, engine = working.working_session()
     try:
-        await working.page.goto(url, wait_until="domcontentloaded", timeout=GOTO_MS)
-    except PlaywrightError as exc:
-        raise NoPage(f"{url} does not open: {exc.message.splitlines()[0]}", hint="check the address") from exc
+        result = await perform_single_action(engine, "navigate", url=url)
+    except (AgentError, PageError) as exc:
+        raise NoPage(f"{url} does not open: {exc}", hint="check the address") from exc
+    if result.error is not None and not result.complete:
+        raise NoPage(f"{url} does not open: {result.error}", hint=result.hint or "check the address")
     await tabs.follow(working)
-    if working.session is not None:
-        working.session.touched()
 
 
 def _say(result: RunResult, done: str) -> str:

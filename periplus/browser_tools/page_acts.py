@@ -18,6 +18,7 @@ from agent.page.errors import PageError
 from kb_schema import action_types
 from kb_schema.fingerprints import Fingerprint
 from kb_schema.run_records import RunResult
+from kb_schema.secret_fields import is_secret_name
 from kb_schema.selectors import Selector
 from periplus.browser_tools.browser_tabs import BrowserTab
 from periplus.browser_tools.errors import ActFailed, NeedsConfirmation, NotFoundOnPage
@@ -40,6 +41,8 @@ class ActTarget:
     role: str
     tag: str
     fingerprint: Fingerprint | None = None
+    secret: bool = False
+    """Whether what is typed there is a secret: it is kept out of traces and answers."""
 
 
 async def find_target(tab: BrowserTab, element: str, action: str | None) -> ActTarget:
@@ -53,10 +56,10 @@ async def find_target(tab: BrowserTab, element: str, action: str | None) -> ActT
     listed = (await session.elements()).get(element)
     if listed is not None:
         label = str(listed.metadata.get("label") or element.replace("_", " "))
-        return ActTarget(element, label, "", listed.type)
+        return ActTarget(element, label, "", listed.type, secret=is_secret_name(label))
     found = await discover_element(tab.page, ElementDescription(element, action))
     if isinstance(found, DiscoveredElement):
-        return ActTarget(found.selector, _called(found.element), found.element.role or "", found.element.tag)
+        return _target(found.selector, found.element)
     if isinstance(found, AmbiguousElement):
         raise NotFoundOnPage(
             found.reason, hint="name the region, as in Delete@row Bob, or use a reference of look"
@@ -83,8 +86,13 @@ async def _find_referred(tab: BrowserTab, ref: str) -> ActTarget:
         raise NotFoundOnPage(f"{ref} is from a page that is gone", hint="call look") from exc
     if selector is None:
         raise NotFoundOnPage(f"{ref} ({_called(element)!r}) is not on the page any more", hint="call look")
-    fingerprint = PageFingerprints(before).of(at)
-    return ActTarget(selector, _called(element), element.role or "", element.tag, fingerprint)
+    return _target(selector, element, PageFingerprints(before).of(at))
+
+
+def _target(selector: Selector, element: IndexedElement, fingerprint: Fingerprint | None = None) -> ActTarget:
+    name = _called(element)
+    secret = element.attributes.get("type") == "password" or is_secret_name(name)
+    return ActTarget(selector, name, element.role or "", element.tag, fingerprint, secret)
 
 
 async def _choose_selector(tab: BrowserTab, index: PageIndex, at: int) -> Selector | None:

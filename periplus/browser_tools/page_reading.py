@@ -71,7 +71,7 @@ async def _find(tab: BrowserTab, what: str) -> ElementHandle | None:
 
 
 async def _find_table(tab: BrowserTab, what: str) -> ElementHandle | None:
-    """Return the table that words name; `table` alone is the only one, or the largest."""
+    """Return the table that words or its number name; `table` alone is the only one."""
     words = normalize_words(what)
     plain = words.removesuffix(" table").removeprefix("table ").strip()
     if "table" not in words.split():
@@ -79,10 +79,12 @@ async def _find_table(tab: BrowserTab, what: str) -> ElementHandle | None:
     index = await scan_page(tab.page, everything=True)
     tables = [each for each in index.regions if each.kind is RegionKind.TABLE]
     named = [each for each in tables if plain and plain != "table" and plain in normalize_words(each.name)]
+    if plain.isdecimal() and 0 < int(plain) <= len(tables):
+        named = [tables[int(plain) - 1]]
     chosen = named[0] if len(named) == 1 else tables[0] if len(tables) == 1 else None
     if chosen is None:
-        names = ", ".join(repr(each.name) for each in tables) or "none"
-        raise NotFoundOnPage(f"{what!r}: the page's tables are {names}", hint="name one of them")
+        names = ", ".join(f"table {at} {each.name}".rstrip() for at, each in enumerate(tables, start=1))
+        raise NotFoundOnPage(f"{what!r}: the page's tables are: {names or 'none'}", hint="name one of them")
     return await fetch_element(tab.page, index, chosen.element)
 
 

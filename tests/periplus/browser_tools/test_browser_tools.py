@@ -1,0 +1,374 @@
+"""`periplus mcp --browser`, asked by the SDK's client: in memory, over stdio, beside a Chrome that was started by hand."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import urllib.request
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, suppress
+from html import escape
+from pathlib import Path
+
+import pytest
+from mcp import Client, StdioServerParameters
+from typer.testing import CliRunner
+
+from agent.browser.launch import QUIET_FLAGS, find_chromium
+from kb_schema.session_reader import read_session
+from kb_store import Stores, load_knowledge, open_stores
+from kb_store.runs.run_store import RunStore
+from kb_store.store_factory import open_runs
+from loaders.files.folder_reader import read_knowledge_folder
+from mcp_server.knowledge.store_source import StoreSource
+from mcp_server.knowledge.view_cache import ViewCache
+from mcp_server.paths.path_engines import PathEngines
+from mcp_server.security.call_limits import CallLimits
+from mcp_server.tool_reference import update_reference
+from periplus.browser_tools.browser_server import LEFT_OUT, open_browser_server
+from periplus.browser_tools.browser_source import BrowserOptions
+from periplus.browser_tools.browser_tool_reference import BEGIN, list_browser_tools
+from periplus.cli import app
+from periplus.errors import UserError
+from periplus.seed_sites.seed_manifests import find_seed
+from periplus.seed_sites.site_process import start_seed_site
+from tests.support.small_sites import Answered, Asked, RunningSite, running_site
+
+HARBOUR = Path(__file__).parents[3] / "tests/data/harbour"
+FEW = 1_000
+"""Characters of 250 tokens."""
+
+
+@pytest.fixture(scope="module")
+async def harbour() -> AsyncIterator[str]:
+    async with start_seed_site(find_seed(str(HARBOUR))) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+async def shelves(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[tuple[Stores, RunStore, Path]]:
+    folder = tmp_path_factory.mktemp("browser")
+    knowledge, _ = read_knowledge_folder(HARBOUR / "kb")
+    async with open_stores(folder) as stores, open_runs(folder) as runs:
+        await load_knowledge(stores.documents, stores.graph, knowledge)
+        yield stores, runs, folder
+
+
+@asynccontextmanager
+async def eyes(
+    shelves: tuple[Stores, RunStore, Path],
+    harbour: str,
+    *,
+    shared: bool = False,
+    options: BrowserOptions | None = None,
+) -> AsyncIterator[Client]:
+    stores, runs, _ = shelves
+    async with (
+        open_browser_server(
+            stores,
+            runs,
+            ViewCache(StoreSource(stores.documents, stores.graph)),
+            options or BrowserOptions(),
+            base_urls={"harbour": harbour},
+            read_only=False,
+            limits=CallLimits(),
+            engines=PathEngines(),
+            files=None,
+            runs_at_once=2,
+            shared=shared,
+        ) as server,
+        Client(server) as client,
+    ):
+        yield client
+
+
+async def told(client: Client, tool: str, *, fails: bool = False, **arguments: object) -> str:
+    """The text of an answer."""
+    result = await client.call_tool(tool, arguments)
+    text = "\n".join(getattr(block, "text", "") for block in result.content)
+    assert bool(result.is_error) is fails, text
+    return text
+
+
+@pytest.fixture
+def data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("PERIPLUS_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("PERIPLUS_SECRET_HATCH", "open sesame")
+    return tmp_path / "data"
+
+
+# -- a known website -------------------------------------------------------------------------------------
+
+
+@pytest.mark.always
+async def test_on_a_known_page_a_look_is_short_and_each_act_answers_with_what_is_shown_now(
+    shelves, harbour, data_folder
+):
+    async with eyes(shelves, harbour) as client:
+        seen = await told(client, "go_to", url=f"{harbour}/quay")
+        assert "on quay" in seen
+        assert len(seen) < FEW
+        assert "at boat_new (verified)" in await told(client, "go_to", screen="boat_new")
+        filled = await told(client, "act", element="name_field", value="Cleo")
+        assert filled.splitlines()[0] == "done: fill 'Boat name'"
+        assert "on boat_new: as before" in filled
+        pressed = await told(client, "act", element="moor")
+        assert "on quay" in pressed
+        assert "Cleo" in await told(client, "read", what="table")
+
+
+async def test_a_task_runs_in_the_same_browser_and_its_page_is_closed(shelves, harbour, data_folder):
+    async with eyes(shelves, harbour) as client:
+        await told(client, "go_to", url=f"{harbour}/quay")
+        result = await client.call_tool(
+            "run_task", {"website_id": "harbour", "task_id": "register_boat", "inputs": {"boat_name": "Dora"}}
+        )
+        assert (result.structured_content or {}).get("state") == "success", result.content
+        assert (await told(client, "tabs")).count("http") == 1
+        await told(client, "go_to", url=f"{harbour}/quay")
+        assert "Dora" in await told(client, "read", what="table")
+
+
+async def test_all_tools_together_are_few_and_none_is_there_twice(shelves, harbour, data_folder):
+    async with eyes(shelves, harbour) as client:
+        tools = (await client.list_tools()).tools
+    names = [tool.name for tool in tools]
+    assert len(names) == len(set(names))
+    assert {"look", "go_to", "act", "read", "tabs", "run_task", "list_tasks", "search_knowledge"} <= set(
+        names
+    )
+    assert not LEFT_OUT & set(names)
+    listed = [
+        {"name": tool.name, "description": tool.description, "schema": tool.input_schema} for tool in tools
+    ]
+    assert len(json.dumps(listed)) < 16_000  # about 4,000 tokens
+
+
+# -- a website that nobody described ---------------------------------------------------------------------
+
+LIST = "<h1>Boats</h1><a href=/new>New boat</a><ul>{rows}</ul><p role=status>{said}</p>"
+NEW = (
+    "<h1>New boat</h1>{alert}<form method=post action=/new><label>Name <input name=name required></label>"
+    "<label>Key <input type=password name=key></label><button>Moor</button></form>"
+)
+
+
+class Quay:
+    """A small site: boats are moored and cast off."""
+
+    def __init__(self) -> None:
+        self.boats = ["Ada", "Bea"]
+        self.keys: list[str] = []
+        self.said = ""
+
+    def __call__(self, asked: Asked) -> Answered:
+        if asked.path == "/new" and asked.method == "POST":
+            if asked.form["name"] in self.boats:
+                alert = "<p role=alert class=error>This name is taken.</p>"
+                return Answered(NEW.format(alert=alert), status=200)
+            self.boats.append(asked.form["name"])
+            self.keys.append(asked.form["key"])
+            self.said = "Moored."
+            return Answered(location="/")
+        if asked.path == "/new":
+            return Answered(NEW.format(alert=""))
+        if asked.path == "/off" and asked.method == "POST":
+            self.boats.remove(asked.form["name"])
+            return Answered(location="/")
+        rows = "".join(
+            f"<li>{escape(name)} <form method=post action=/off><input type=hidden name=name value='{name}'><button>Delete</button></form></li>"
+            for name in self.boats
+        )
+        return Answered(LIST.format(rows=rows, said=self.said))
+
+
+@pytest.fixture
+def quay() -> Iterator[tuple[Quay, RunningSite]]:
+    made = Quay()
+    with running_site(made) as site:
+        yield made, site
+
+
+async def test_without_knowledge_an_outline_has_references_and_the_next_look_only_what_changed(
+    shelves, harbour, quay, data_folder
+):
+    made, site = quay
+    async with eyes(shelves, harbour) as client:
+        seen = await told(client, "go_to", url=f"{site.base}/new")
+        assert "# New boat" in seen
+        ref = next(line.split()[0] for line in seen.splitlines() if 'textbox "Name"' in line)
+        assert "unchanged" in await told(client, "act", element=ref, value="Cleo")
+        await told(client, "act", element="Key", secret="HATCH")
+        pressed = await told(client, "act", element="Moor")
+        assert "! Moored." in pressed
+        assert await told(client, "look") == "\n".join([*pressed.splitlines()[1:2], "unchanged"])
+    assert made.boats == ["Ada", "Bea", "Cleo"]
+    assert made.keys == ["open sesame"]
+    (folder,) = (data_folder / "browser").iterdir()
+    trace = read_session(folder)
+    assert [step.action_type for step in trace.steps] == ["navigate", "fill", "fill", "click"]
+    assert "open sesame" not in "".join(each.read_text() for each in folder.rglob("*") if each.is_file())
+
+
+async def test_what_the_application_refuses_is_an_error_with_its_own_words(
+    shelves, harbour, quay, data_folder
+):
+    made, site = quay
+    async with eyes(shelves, harbour) as client:
+        await told(client, "go_to", url=f"{site.base}/new")
+        await told(client, "act", element="Name", value="Ada")
+        answer = await told(client, "act", element="Moor", fails=True)
+        assert "This name is taken." in answer
+    assert made.boats == ["Ada", "Bea"]
+
+
+async def test_what_deletes_needs_a_yes_and_the_row_that_is_meant(shelves, harbour, quay, data_folder):
+    made, site = quay
+    async with eyes(shelves, harbour) as client:
+        await told(client, "go_to", url=site.base)
+        assert "sure: true" in await told(client, "act", element="Delete@row Bea", fails=True)
+        assert "may mean 2 elements" in await told(client, "act", element="Delete", sure=True, fails=True)
+        assert made.boats == ["Ada", "Bea"]
+        await told(client, "act", element="Delete@row Bea", sure=True)
+    assert made.boats == ["Ada"]
+
+
+async def test_a_password_that_a_client_types_is_kept_out_of_the_trace(shelves, harbour, quay, data_folder):
+    _, site = quay
+    async with eyes(shelves, harbour) as client:
+        await told(client, "go_to", url=f"{site.base}/new")
+        await told(client, "act", element="Key", value="mellon of the west")
+    text = "".join(each.read_text() for each in (data_folder / "browser").rglob("*") if each.is_file())
+    assert "fill" in text
+    assert "mellon" not in text
+
+
+async def test_what_is_not_there_is_refused_with_what_to_do(shelves, harbour, quay, data_folder):
+    _, site = quay
+    async with eyes(shelves, harbour) as client:
+        assert "call go_to with a url" in await told(client, "look", fails=True)
+        await told(client, "go_to", url=site.base)
+        assert "no element" in await told(client, "act", element="Paint", fails=True)
+        assert "no element e99" in await told(client, "act", element="e99", fails=True)
+        assert "no known website" in await told(client, "go_to", screen="quay", fails=True)
+        assert "a screen or a url" in await told(client, "go_to", fails=True)
+        assert "begin with http" in await told(client, "go_to", url="file:///etc/passwd", fails=True)
+        assert "call tabs" in await told(client, "look", tab="t77", fails=True)
+
+
+async def test_on_a_shared_server_each_call_names_its_tab_and_no_other_can_be_guessed(
+    shelves, harbour, quay, data_folder
+):
+    _, site = quay
+    async with eyes(shelves, harbour, shared=True) as client:
+        assert "call tabs" in await told(client, "look", fails=True)
+        one = (await told(client, "tabs", open=True)).split()[0]
+        two = (await told(client, "tabs", open=True)).split()[0]
+        assert len({one, two}) == 2
+        assert one not in await told(client, "tabs")
+        await told(client, "go_to", url=f"{site.base}/new", tab=one)
+        await told(client, "go_to", url=site.base, tab=two)
+        assert "# New boat" in await told(client, "look", tab=one, whole=True)
+        assert "# Boats" in await told(client, "look", tab=two, whole=True)
+
+
+# -- a browser that was running --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def chrome(tmp_path: Path, quay: tuple[Quay, RunningSite]) -> Iterator[str]:
+    """A browser with three tabs, started by hand."""
+    path = find_chromium()
+    assert path is not None
+    log = tmp_path / "chrome.log"
+    with log.open("w") as said:
+        started = subprocess.Popen(
+            [path, "--headless", "--no-sandbox", *QUIET_FLAGS, "--remote-debugging-port=0",
+             f"--user-data-dir={tmp_path / 'profile'}", quay[1].base],
+            stdout=said, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+    try:
+        port_file = tmp_path / "profile" / "DevToolsActivePort"
+        while not port_file.exists() or not port_file.read_text().strip():
+            assert started.poll() is None, log.read_text()
+        endpoint = f"http://127.0.0.1:{port_file.read_text().split()[0]}"
+        for address in ("about:blank", f"{quay[1].base}/new"):
+            asked = urllib.request.Request(f"{endpoint}/json/new?{address}", method="PUT")
+            urllib.request.urlopen(asked).close()
+        yield endpoint
+    finally:
+        started.terminate()
+        started.wait(10)
+
+
+def pages_of(endpoint: str) -> list[str]:
+    with urllib.request.urlopen(f"{endpoint}/json") as answer:
+        return sorted(each["id"] for each in json.load(answer) if each["type"] == "page")
+
+
+async def test_a_running_browser_is_worked_in_and_left_with_the_tabs_that_it_had(
+    shelves, harbour, quay, chrome, data_folder
+):
+    made, site = quay
+    before = pages_of(chrome)
+    assert len(before) == 3
+    async with eyes(shelves, harbour, options=BrowserOptions(cdp_endpoint=chrome)) as client:
+        assert (await told(client, "tabs")).count("was open before") == 3
+        own = (await told(client, "tabs", open=True)).splitlines()[-1].split()[0]
+        assert len(pages_of(chrome)) == 4
+        await told(client, "go_to", url=f"{site.base}/new", tab=own)
+        await told(client, "act", element="Name", value="Cleo")
+        await told(client, "act", element="Moor")
+        theirs = (await told(client, "tabs")).split()[0]
+        assert "not ours" in await told(client, "tabs", close=theirs, fails=True)
+    assert made.boats == ["Ada", "Bea", "Cleo"]
+    assert pages_of(chrome) == before
+
+
+async def test_a_running_browser_outlives_a_server_that_is_killed(chrome, data_folder):
+    before = set(pages_of(chrome))
+    command = [sys.executable, "-m", "periplus", "mcp", "--cdp-endpoint", chrome]
+    pid_file = data_folder.parent / "pid"
+    script = (
+        "import os, sys; open(sys.argv[1], 'w').write(str(os.getpid())); os.execv(sys.argv[2], sys.argv[2:])"
+    )
+    parameters = StdioServerParameters(
+        command=sys.executable, args=["-c", script, str(pid_file), *command], env={**os.environ}
+    )
+    answered = []
+    with suppress(Exception):  # the connection breaks, in whatever way
+        async with Client(parameters) as client:
+            answered.append(await told(client, "tabs"))
+            os.kill(int(pid_file.read_text()), signal.SIGKILL)
+            answered.append(await told(client, "tabs"))
+    (first,) = answered
+    assert first.count("was open before") == 3
+    assert before <= set(pages_of(chrome))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--cdp-endpoint", "http://10.0.0.7:9222"], "--allow-remote-cdp"),
+        (["--cdp-endpoint", "nine"], "is no address"),
+        (["--cdp-endpoint", "http://127.0.0.1:9", "--channel", "chrome"], "for a browser that is started"),
+        (["--channel", "chrome"], "needs --browser"),
+        (["--browser", "--agent"], "do not go together"),
+        (["--cdp-endpoint", "http://127.0.0.1:9"], "no browser answers"),
+    ],
+)
+def test_options_that_do_not_fit_end_with_what_to_do(arguments, says, data_folder):
+    error = CliRunner().invoke(app, ["mcp", *arguments]).exception
+    assert isinstance(error, UserError)
+    assert error.code == 2
+    assert says in str(error)
+
+
+def test_the_tool_reference_is_current():
+    text = (Path(__file__).parents[3] / "docs/browser-tools.md").read_text()
+    assert update_reference(text, list_browser_tools(), BEGIN) == text, (
+        "python -m periplus.browser_tools.browser_tool_reference docs/browser-tools.md"
+    )
