@@ -73,6 +73,7 @@ class _McpOptions:
     browser: BrowserOptions | None
     shared: bool
     """Whether several clients may use the server."""
+    all_tools: bool
 
 
 @app.callback(invoke_without_command=True)
@@ -145,6 +146,10 @@ def mcp(
     proxy_server: Annotated[
         str | None, typer.Option(metavar="URL", help="With --browser: the proxy of the browser.")
     ] = None,
+    all_tools: Annotated[
+        bool,
+        typer.Option("--all-tools", help="With --browser: also the rarer questions to the knowledge base."),
+    ] = False,
     headed: Annotated[
         bool,
         typer.Option("--headed", help="With --agent or --browser: show the browser.", show_default=False),
@@ -167,6 +172,7 @@ def mcp(
         "--channel": channel,
         "--storage-state": storage_state,
         "--proxy-server": proxy_server,
+        "--all-tools": all_tools,
     }
     eyes = browser or cdp_endpoint is not None
     if headed and not (agent or eyes):
@@ -204,6 +210,7 @@ def mcp(
         settings.files,
         options,
         transport is Transport.HTTP,
+        all_tools,
     )
     opening, run_store = open_selected_stores(mongodb_url, arangodb_url), open_run_store(mongodb_url)
     if transport is Transport.STDIO:
@@ -263,6 +270,7 @@ async def _server(stores: Stores, runs: RunStore, wanted: _McpOptions) -> AsyncI
                 files=wanted.files,
                 runs_at_once=wanted.runs_at_once,
                 shared=wanted.shared,
+                all_tools=wanted.all_tools,
             ) as server:
                 yield server
             return

@@ -63,6 +63,7 @@ async def eyes(
     harbour: str,
     *,
     shared: bool = False,
+    all_tools: bool = False,
     options: BrowserOptions | None = None,
 ) -> AsyncIterator[Client]:
     stores, runs, _ = shelves
@@ -79,6 +80,7 @@ async def eyes(
             files=None,
             runs_at_once=2,
             shared=shared,
+            all_tools=all_tools,
         ) as server,
         Client(server) as client,
     ):
@@ -132,19 +134,23 @@ async def test_a_task_runs_in_the_same_browser_and_its_page_is_closed(shelves, h
         assert "Dora" in await told(client, "read", what="table")
 
 
-async def test_all_tools_together_are_few_and_none_is_there_twice(shelves, harbour, data_folder):
-    async with eyes(shelves, harbour) as client:
+@pytest.mark.parametrize(("all_tools", "most"), [(False, 7_000), (True, 16_000)])
+async def test_all_tools_together_are_few_and_none_is_there_twice(
+    shelves, harbour, data_folder, all_tools, most
+):
+    async with eyes(shelves, harbour, all_tools=all_tools) as client:
         tools = (await client.list_tools()).tools
     names = [tool.name for tool in tools]
     assert len(names) == len(set(names))
     assert {"look", "go_to", "act", "read", "tabs", "run_task", "list_tasks", "search_knowledge"} <= set(
         names
     )
+    assert ("find_path" in names) is all_tools
     assert not LEFT_OUT & set(names)
     listed = [
         {"name": tool.name, "description": tool.description, "schema": tool.input_schema} for tool in tools
     ]
-    assert len(json.dumps(listed)) < 16_000  # about 4,000 tokens
+    assert len(json.dumps(listed)) < most  # four characters are about one token
 
 
 # -- a website that nobody described ---------------------------------------------------------------------
