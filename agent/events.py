@@ -104,6 +104,29 @@ class ActionDone(Event):
     duration_ms: float
     error: str | None = None
     metadata: dict[str, Any] | None = None
+    """The keys of `kb_schema.step_metadata`."""
+
+
+@dataclass(frozen=True, slots=True)
+class AddressOpened(Event):
+    """An address was opened on the way to a task or a screen."""
+
+    url: str
+    url_before: str
+    url_after: str
+    html_before: str | None
+    """None if no listener wants it."""
+    duration_ms: float
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ActionAnswered(Event):
+    """What the last action sent, how the application answered, and what it said if it refused the step."""
+
+    answers: list[dict[str, Any]]
+    """Method, address without query values, and HTTP status of each write."""
+    refusal: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

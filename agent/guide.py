@@ -15,6 +15,7 @@ from playwright.async_api import Error as PlaywrightError
 from agent import retry_limits
 from agent.errors import AgentError, NoKnownScreen, NoPath, SiteUnreachable, StepFailed, UnknownToKnowledge
 from agent.events import Recovered, Struggling, TransitionTaken
+from agent.execution.action_reports import report_opening
 from agent.page.errors import OriginRefused, PageError
 from agent.session import SETTLE_S, Session
 from kb_schema.action_calls import ActionCall
@@ -323,7 +324,8 @@ class Guide:
             raise OriginRefused(target, origin_of(target), session.allowed_origins)
         session.touched()
         try:
-            await session.page.goto(target, wait_until="domcontentloaded")
+            async with report_opening(session, target):
+                await session.page.goto(target, wait_until="domcontentloaded")
         except PlaywrightError as exc:
             reason = exc.message.splitlines()[0].removeprefix("Page.goto: ")
             raise SiteUnreachable(target, reason) from exc

@@ -111,8 +111,12 @@ def _plain(value: Any) -> Any:
 
 ELEMENT_ID = "element_id"
 """The key in a step's metadata for the knowledge base's id of the element (`screen.element`)."""
-_ELEMENT_ID_BEFORE = "element"
+ELEMENT_ID_BEFORE = "element"
 """The key that traces written before 2026-11-23 use instead."""
+LOCATED_BY = "located_by"
+"""The key in a step's metadata for what the target is: absent, what a recorder saw of the page."""
+BY_KNOWLEDGE = "knowledge"
+"""The target is a selector of the knowledge base, filled with the values of the run."""
 
 
 ANSWERS = "answers"
@@ -126,7 +130,7 @@ WARNING = "warning"
 def element_id_of(metadata: Mapping[str, Any] | None) -> str | None:
     """Return the knowledge base's id of the element that a step acted on, or None."""
     fields = metadata or {}
-    found = fields.get(ELEMENT_ID, fields.get(_ELEMENT_ID_BEFORE))
+    found = fields.get(ELEMENT_ID, fields.get(ELEMENT_ID_BEFORE))
     return found if isinstance(found, str) else None
 
 

@@ -16,6 +16,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from kb_schema.execution_traces import EXPECTED, ExecutionTrace, TraceActionResult, TraceStep, chain_pages
+from kb_schema.step_metadata import read_step_metadata
 
 MANIFEST = "manifest.json"
 PARTS_KEY = "__parts_file__"
@@ -154,6 +155,9 @@ def _turn_steps(folder: Path, turn: Turn, problems: list[str]) -> list[TraceStep
                 f"{log.relative_to(folder)}:{number}: {where}: {exc.errors()[0]['msg']}; left out"
             )
             continue
+        metadata, broken = read_step_metadata(step.metadata)
+        problems += [f"{log.relative_to(folder)}:{number}: {each}" for each in broken]
+        step = step.model_copy(update={"metadata": metadata})
         steps.append(step if step.reasoning else step.model_copy(update={"reasoning": reasoning}))
         reasoning = None
     return steps

@@ -15,6 +15,7 @@ from typing import Any
 from kb_schema.execution_traces import ExecutionTrace, TraceStep
 from kb_schema.run_records import TraceEntry
 from kb_schema.session_reader import MANIFEST, PARTS_KEY
+from kb_schema.step_metadata import check_step_metadata
 
 PART_FROM_CHARS = 2_000
 """Longer texts are written to files of their own."""
@@ -76,7 +77,8 @@ class SessionWriter:
         self._write_manifest()
 
     def write(self, entry: TraceEntry) -> None:
-        """Write one line; long pages are written to `.parts/`."""
+        """Write one line; long pages are written to `.parts/`. Raises `ValueError` if its metadata break the schema."""
+        check_step_metadata(entry.metadata)
         self._lines += 1
         before, after = entry.body_html_before_last_action, entry.body_html_after_last_action
         fields = self._clean(

@@ -6,9 +6,9 @@ Actions on the page go through `_act_on_page` to the healer (`agent.healing.heal
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from playwright.async_api import Error as PlaywrightError
 
 from agent import retry_limits
 from agent.errors import PersonNeeded, StepFailed, touched_the_page
-from agent.events import ActionDone
+from agent.execution.action_reports import report_action
 from agent.execution.call_templates import COMPOSITE_ACTIONS, bind_call, fill_call, fill_conditions
 from agent.execution.effects.side_effects import SideEffects
 from agent.execution.element_uses import find_element_use, find_recorded
@@ -26,7 +26,7 @@ from agent.healing.element_memory import StepTarget, build_selector_key
 from agent.healing.element_wait import GLANCE_S
 from agent.healing.healed_conditions import find_stored_element, list_css_references
 from agent.healing.healer import Healer, IntendedElement
-from agent.healing.identity_check import take_sighting
+from agent.healing.identity_check import describe_element, take_sighting
 from agent.healing.row_search import select_row_template
 from agent.page.action_requests import ActionRequest
 from agent.page.actionability_gate import ElementVanished, PassedElement, judge_element
@@ -44,7 +44,6 @@ from kb_schema import action_types
 from kb_schema.action_calls import ActionCall, ExecutionStep
 from kb_schema.action_documents import Action
 from kb_schema.conditions import BaseCondition
-from kb_schema.execution_traces import ELEMENT_ID
 from kb_schema.probes import VerdictStatus
 from kb_schema.screens import UIElement
 from kb_schema.selectors import Selector, css, looks_like_css
@@ -359,7 +358,9 @@ class ActionRunner:
         if name in _LEAVING:
             entries.check_may_leave()
         enters = name not in _ENTERING_NOTHING and not self._engine.dismissing
-        async with self._reported(name, call, selector):
+        async with report_action(
+            self._session, name, call, selector, secret=self._is_secret(call)
+        ) as metadata:
             request = self._request(name, call)
             if enters:
                 entries.note(self._session.page)
@@ -369,7 +370,9 @@ class ActionRunner:
                         await act_on_page(self._session.page, request)
                         return
                     use = await find_element_use(self._session, name, call, selector, values, self._expecting)
-                    done = await self._healer().act(use.meant, request)
+                    meant = replace(use.meant, traced=self._session.bus.pages)
+                    done = await self._healer().act(meant, request)
+                    metadata.update(describe_element(done.checked.fingerprint))
                 except GateFailed as exc:
                     if attempt == retry_limits.OVERLAY_ATTEMPTS:
                         raise
@@ -403,36 +406,6 @@ class ActionRunner:
 
     def _is_secret(self, call: ActionCall) -> bool:
         return call.value is not None and self._session.context.redact(call.value) != call.value
-
-    @asynccontextmanager
-    async def _reported(self, name: str, call: ActionCall, selector: Selector | None) -> AsyncIterator[None]:
-        """Report the action in the body as an `ActionDone` event, whether it succeeds or fails."""
-        session = self._session
-        url_before = session.page.url
-        html_before = (await session.snapshot()).html if session.bus.pages else None
-        started, error = time.monotonic(), None
-        try:
-            yield
-        except BaseException as exc:
-            error = str(exc) or type(exc).__name__
-            raise
-        finally:
-            session.touched(screen=action_types.ACTION_TYPES[name].may_lead_on)
-            redact = session.context.redact
-            session.bus.tell(
-                ActionDone(
-                    action_type=name,
-                    target=redact(selector.to_json() if selector else call.url),
-                    args=redact({} if call.value is None else {"value": call.value}),
-                    url_before=redact(url_before),
-                    url_after=redact(session.page.url),
-                    html_before=html_before,
-                    html_after=None,
-                    duration_ms=(time.monotonic() - started) * 1000,
-                    error=redact(error),
-                    metadata={ELEMENT_ID: call.target} if isinstance(call.target, str) else {},
-                )
-            )
 
     def _request(self, name: str, call: ActionCall) -> ActionRequest:
         """Build the request to the page layer; the healer adds the selector and the identity check."""

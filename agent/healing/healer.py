@@ -113,6 +113,8 @@ class IntendedElement:
     """The step's postconditions."""
     facts: ProbeFacts = field(default_factory=ProbeFacts)
     scope: ConditionScope | None = None
+    traced: bool = False
+    """A trace wants the fingerprint of the element, whatever is known of it."""
 
     @property
     def demand_is_strict(self) -> bool:
@@ -466,6 +468,7 @@ def _prepare_request(
         same_kind_only=meant.whichever,
         count_agreeing=not healed and not meant.expecting,
         recorded=meant.recorded,
+        always_looks=meant.traced,
     )
     return replace(request, selector=selector, timeout_s=gate_s, identity=identity)
 

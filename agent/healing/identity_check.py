@@ -25,8 +25,11 @@ from agent.page.errors import ElementChanged
 from agent.page.live_selectors import summarize_selector
 from kb_schema.fingerprints import Fingerprint
 from kb_schema.selectors import Selector
+from web_pages.page_texts import squeeze
 
 MOST_DIFFERING = 6
+SAID_LENGTH = 80
+"""Characters of an element in words."""
 
 
 @dataclass(frozen=True)
@@ -50,12 +53,14 @@ class ElementIdentity:
     """Count the strategies that lead to the element, where no fingerprint and no postcondition proves it."""
     recorded: RecordedElement | None = None
     """The element as a recording shows it: its words must not contradict, whatever else is known."""
+    always_looks: bool = False
+    """Return the fingerprint also where a glance shows that the element is the known one: a trace wants it."""
 
     async def check(self, passed: PassedElement, selector: Selector) -> CheckedElement:
         """Compare the element with what is known. Raises `ElementChanged`."""
         known = self.known
         unchanged = known is not None and not self.same_kind_only and is_unchanged(passed.glance, known)
-        if unchanged and self.recorded is None:
+        if unchanged and self.recorded is None and not self.always_looks:
             return CheckedElement(recognised=True)
         seen = await take_sighting(passed.page, (await passed.gated()).element)
         self._check_words(seen, selector)
@@ -76,6 +81,16 @@ class ElementIdentity:
         conflict = self.recorded.find_conflict(seen.index, seen.at, seen.fingerprint)
         if conflict is not None:
             raise ElementChanged(summarize_selector(selector), conflict, by_words=True)
+
+
+def describe_element(seen: Fingerprint | None) -> dict[str, Any]:
+    """Return what a trace has of an element: its fingerprint, and the element in words. Empty if it was not seen."""
+    if seen is None:
+        return {}
+    name = squeeze(seen.name or seen.label or seen.text or "")
+    kind = seen.role or seen.tag or ""
+    said = (f"{kind} {name!r}" if name else kind)[:SAID_LENGTH]
+    return {"fingerprint": seen.model_dump(mode="json", exclude_defaults=True), "said": said}
 
 
 async def _count_agreeing(passed: PassedElement, seen: ElementSighting, selector: Selector) -> int:

@@ -132,9 +132,10 @@ def _ended_at(folder: Path) -> str:
         if not lines:
             continue
         with suppress(ValueError):
-            result = json.loads(lines[-1]).get("result")
-            if isinstance(result, dict):
-                return str(result.get("url_after") or "")
+            last = json.loads(lines[-1])
+            for told in (last.get("metadata"), last.get("result")):  # the latter in older traces
+                if isinstance(told, dict) and told.get("url_after"):
+                    return str(told["url_after"])
         return ""
     return ""
 

@@ -227,10 +227,11 @@ class _FilmedDemo:
     async def _finish(self, filming: DemoFilmRecorder, trace: SessionTrace, site: SiteMap) -> None:
         """Write all files. The film comes last, because it takes longest and may fail."""
         presentation, narrator = self._result.presentation, self._show.narrator
-        html = None
+        last = None
         with suppress(PageError, PlaywrightError):
-            html = (await self._session.snapshot()).html
-        trace.close(html, complete=not presentation.interrupted)
+            last = await self._session.snapshot()
+        html, url = (None, None) if last is None else (last.html, last.url)
+        trace.close(html, complete=not presentation.interrupted, url_after=url)
         cues = narrator.cues(leave_out=self._session.context.personal.within)
         self._write("captions.vtt", render_webvtt(cues))
         self._write("captions.srt", render_srt(cues))

@@ -172,7 +172,10 @@ async def execute_task_run(run_request: TaskRunRequest, resources: TaskRunResour
         )
         session.download_folder, session.upload_folder = resources.folder / DOWNLOADS, resources.uploads
         trace = SessionTrace(
-            resources.folder / SESSION, website_id=run_request.website_id, context=session.context
+            resources.folder / SESSION,
+            website_id=run_request.website_id,
+            context=session.context,
+            inputs=run_request.values,
         )
         session.bus.listen(trace, pages=True)
         for listener in (*resources.listeners, *requested_log_listeners()):
@@ -189,10 +192,11 @@ async def execute_task_run(run_request: TaskRunRequest, resources: TaskRunResour
         except (AgentError, PageError, PlaywrightError) as exc:
             raise to_user_error(exc, session.context) from exc
         finally:
-            html = None
+            last = None
             with suppress(PageError, PlaywrightError):
-                html = (await session.snapshot()).html
-            trace.close(html, complete=ended)
+                last = await session.snapshot()
+            html, url = (None, None) if last is None else (last.html, last.url)
+            trace.close(html, complete=ended, url_after=url)
         await _write_result(result, resources, log)
         return result
 

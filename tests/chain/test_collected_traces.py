@@ -46,4 +46,4 @@ def test_the_runs_of_a_task_become_a_workflow_that_is_published_only_if_it_works
         {"name": "Auk", "length": "6"}
     ]  # the length is that of the first run
     report = json.loads((tmp_path / "p" / "report.json").read_text())
-    assert (report["deterministic_count"], report["parameterizable_count"]) == (2, 2)
+    assert (report["deterministic_count"], report["parameterizable_count"]) == (3, 2)

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from agent.errors import StepRefused
+from agent.events import ActionAnswered
 from agent.execution.page_complaints import read_signs
 from agent.page import in_page_library
 from agent.page.errors import PageError
@@ -51,6 +52,7 @@ class RefusalWatch:
         self._before: RefusalSigns | None = None
         self._writes: PageWrites = watch_writes(self._page)
         self._patience_s = ANSWER_S
+        self._refused: str | None = None
 
     async def begin(self) -> RefusalSigns | None:
         """Note the page as it is, and return its signs; the action follows. None for a step that may be repeated."""
@@ -67,8 +69,11 @@ class RefusalWatch:
         return self._before
 
     def end(self) -> None:
-        """The attempt is over."""
+        """The attempt is over: tell what it sent and how that was answered."""
+        answers = [write.to_json() for write in self._writes.writes]
         self._writes.end()
+        if answers or self._refused is not None:
+            self._engine.session.bus.tell(ActionAnswered(answers, self._refused))
 
     async def raise_refusal(self) -> None:
         """Wait for the answers to what the action sent. Raises `StepRefused`."""
@@ -163,6 +168,7 @@ class RefusalWatch:
             return
 
     def _error(self, refusal: PageRefusal) -> StepRefused:
+        self._refused = str(refusal)
         reason = f"the application refused step {self._step.step_id!r} ({refusal})"
         return StepRefused(
             reason,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from html import unescape
 
 from agent.synthesis.traces.trace_pages import TracePage, TracePages, build_path_template
-from kb_schema.execution_traces import ExecutionTrace, TraceStep
+from kb_schema.execution_traces import BY_KNOWLEDGE, LOCATED_BY, ExecutionTrace, TraceStep
 from kb_schema.selectors import RECORDED, Selector, SessionStrategy, Strategy, ValueStrategy
 from web_pages.element_tree import Element
 from web_pages.page_texts import squeeze, text_of
@@ -109,9 +109,13 @@ class TargetStrategyConverter:
         ]
 
     def convert_step(self, step: TraceStep) -> TraceStep:
-        """Return the step with its converted target; unchanged if the target has no session id."""
+        """Return the step with its converted target; unchanged if the target has neither a session id nor comes from
+        the knowledge base.
+        """
         if not isinstance(step.target, Selector):
             return step
+        if step.metadata.get(LOCATED_BY) == BY_KNOWLEDGE:
+            return self._as_recorded(step, step.target)
         session = _session_id(step.target)
         if session is None:
             return step
@@ -139,6 +143,16 @@ class TargetStrategyConverter:
         if found is None:
             return Selector(strategies=order_strategies(others)) if others else _for_an_agent(trace_action)
         return found
+
+    def _as_recorded(self, step: TraceStep, target: Selector) -> TraceStep:
+        """Return a step of a run with the selectors that a recording has of the element: those of its page.
+
+        A selector of the knowledge base may mean one element by many values, or many elements by one name.
+        """
+        page = None if target.frame is not None else self._pages.get(step.html_before, step.source_url)
+        element = None if page is None else page.find(target)
+        found = None if page is None or element is None else _selected(page, element)
+        return step if found is None else step.model_copy(update={"target": found})
 
     def _met_before(self, step: TraceStep, tag: _OpeningTag) -> Selector | None:
         """Return the earlier strategies of such an element that are certain on the step's own page."""

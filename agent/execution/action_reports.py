@@ -1,0 +1,98 @@
+"""Reports what was done on the page as events, with everything that a trace needs and without secrets."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from agent.events import ActionDone, AddressOpened
+from agent.session import Session
+from kb_schema import action_types
+from kb_schema.action_calls import ActionCall
+from kb_schema.execution_traces import BY_KNOWLEDGE, ELEMENT_ID, LOCATED_BY
+from kb_schema.selectors import Selector
+from kb_schema.url_patterns import resolve
+
+
+@asynccontextmanager
+async def report_action(
+    session: Session, name: str, call: ActionCall, selector: Selector | None, *, secret: bool
+) -> AsyncIterator[dict[str, Any]]:
+    """Report the action in the body as `ActionDone`, whether it succeeds or fails.
+
+    Yields the metadata of its step (`kb_schema.step_metadata`), to which the body adds.
+    """
+    url_before = session.page.url
+    html_before = (await session.snapshot()).html if session.bus.pages else None
+    started, error = time.monotonic(), None
+    metadata: dict[str, Any] = {ELEMENT_ID: call.target} if isinstance(call.target, str) else {}
+    if selector is not None:
+        metadata[LOCATED_BY] = BY_KNOWLEDGE
+    if secret:
+        metadata["secret"] = True
+    try:
+        yield metadata
+    except BaseException as exc:
+        error = str(exc) or type(exc).__name__
+        raise
+    finally:
+        session.touched(screen=action_types.ACTION_TYPES[name].may_lead_on)
+        redact = session.context.redact
+        session.bus.tell(
+            ActionDone(
+                action_type=name,
+                target=None if selector is None else redact(selector.to_json()),
+                args=redact(_list_args(session, call)),
+                url_before=redact(url_before),
+                url_after=redact(session.page.url),
+                html_before=html_before,
+                html_after=None,
+                duration_ms=(time.monotonic() - started) * 1000,
+                error=redact(error),
+                metadata=redact(metadata),
+            )
+        )
+
+
+@asynccontextmanager
+async def report_opening(session: Session, url: str) -> AsyncIterator[None]:
+    """Report that the body opens an address, as `AddressOpened`."""
+    url_before = session.page.url
+    html_before = (await session.snapshot()).html if session.bus.pages else None
+    started, error = time.monotonic(), None
+    try:
+        yield
+    except BaseException as exc:
+        error = str(exc) or type(exc).__name__
+        raise
+    finally:
+        redact = session.context.redact
+        session.bus.tell(
+            AddressOpened(
+                redact(url),
+                redact(url_before),
+                redact(session.page.url),
+                html_before,
+                (time.monotonic() - started) * 1000,
+                redact(error),
+            )
+        )
+
+
+def _list_args(session: Session, call: ActionCall) -> dict[str, Any]:
+    """Return the arguments of an action, by the names that recordings use."""
+    address = None
+    if call.url is not None:
+        address = resolve(call.url, authored_base=session.website.base_url, base=session.base_url)
+    told = {
+        "value": call.value,
+        "url": address,
+        "modifiers": [*call.modifiers] or None,
+        "drop": None if call.drop is None else call.drop.to_json(),
+        "on_dialog": None if call.on_dialog is None else call.on_dialog.model_dump(exclude_none=True),
+        "new_tab": call.new_tab,
+        "download": call.download,
+    }
+    return {key: value for key, value in told.items() if value is not None}

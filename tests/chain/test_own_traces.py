@@ -1,0 +1,157 @@
+"""The traces of runs and those of recordings are one format: the same task gives the same workflow."""
+
+from __future__ import annotations
+
+import json
+from html import escape
+from typing import TYPE_CHECKING
+
+from agent.execution.task_runner import TaskRunner
+from agent.run_records.session_trace import SessionTrace
+from agent.synthesis.synthesis_pipeline import add_workflow_documents
+from kb_schema.session_reader import read_session
+from kb_schema.tasks import Task
+from periplus.session_setup import open_fresh_context, open_session
+from periplus.synthesis.workflow_synthesis import induce_workflow, read_traces
+from tests.support.small_sites import WEBSITE, Answered, Asked, induced, opened_stores, ran, running_site
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from playwright.async_api import Browser, Page
+
+    from kb_store import Stores
+    from tests.support.small_sites import RunningSite
+
+PEOPLE = ("Ann", "Bob", "Cid", "Dora", "Emil")
+SHOWN = PEOPLE[:3]
+TASK = Task.model_validate(
+    {
+        "type": "task",
+        "task_id": "remove_member",
+        "name": "removes",
+        "io_spec": {
+            "inputs": [{"name": "name", "type": "string", "description": "Name", "source": "user_input"}]
+        },
+        "steps": [
+            {
+                "step_id": "remove",
+                "action": {
+                    "action_type": "click",
+                    "target": {
+                        "parameterized": True,
+                        "strategies": [
+                            {
+                                "type": "parameterized_xpath",
+                                "template": "//tr[td[text()='{{name}}']]//button",
+                                "parameters": ["name"],
+                            }
+                        ],
+                    },
+                },
+                "postconditions": [{"type": "dom_contains", "value": "removed", "selector": "p"}],
+            }
+        ],
+    }
+)
+
+
+class Members:
+    """A list of members, each with a button that removes them."""
+
+    def __init__(self) -> None:
+        self.gone: list[str] = []
+
+    def answer(self, asked: Asked) -> Answered:
+        if asked.method == "POST":
+            self.gone.append(asked.form["name"])
+            return Answered(location=f"/?gone={asked.form['name']}")
+        rows = "".join(
+            f"<tr><td>{escape(name)}</td><td>{len(name)} points</td><td><form method=post>"
+            f"<input type=hidden name=name value={name}><button>Remove</button></form></td></tr>"
+            for name in PEOPLE
+            if name not in self.gone
+        )
+        said = f"<p role=status>{escape(asked.query['gone'])} was removed</p>" if asked.query else ""
+        head = "<thead><tr><th>Name</th><th>Points</th><th>Action</th></tr></thead>"
+        return Answered(f"<title>Members</title><h1>Members</h1>{said}<table>{head}{rows}</table>")
+
+
+async def removes(page: Page, given: Mapping[str, str], _dice: object) -> None:
+    row = page.locator("tr").filter(has=page.get_by_role("cell", name=given["name"], exact=True))
+    async with page.expect_navigation():
+        await row.get_by_role("button").click()
+
+
+async def _run(browser: Browser, stores: Stores, site: RunningSite, folder, member: str) -> None:
+    given = {"name": member}
+    async with (
+        open_fresh_context(browser) as context,
+        open_session(stores, context, WEBSITE, base_url=site.base, values=given) as session,
+    ):
+        session.knowledge.know(TASK)
+        trace = SessionTrace(folder, website_id=WEBSITE, context=session.context, inputs=given)
+        session.bus.listen(trace, pages=True)
+        done = await TaskRunner(session).run_task(TASK.task_id, given)
+        assert done.complete, done.error
+        last = await session.snapshot()
+        trace.close(last.html, complete=True, url_after=last.url)
+
+
+def _documents(result) -> list[dict[str, object]]:
+    """The workflow and its tasks, without the ids of the traces."""
+    assert result.lowered is not None
+    documents = [each.to_json() for each in (result.lowered.workflow, *result.lowered.tasks)]
+    return [{key: each for key, each in told.items() if key != "provenance"} for told in documents]
+
+
+async def test_a_task_that_was_recorded_and_one_that_was_run_give_the_same_workflow(browser, tmp_path):
+    members = Members()
+    with running_site(members.answer) as site:
+        recorded = await induced(
+            browser,
+            site,
+            tmp_path / "recorded",
+            removes,
+            [{"name": name} for name in SHOWN],
+            prepare=lambda _: members.gone.clear(),
+        )
+        async with opened_stores(site, tmp_path / "stores") as stores:
+            for name in SHOWN:
+                members.gone.clear()
+                await _run(browser, stores, site, tmp_path / "run" / name, name)
+                assert members.gone == [name]
+            own = add_workflow_documents(
+                await induce_workflow(read_traces([tmp_path / "run"]), "removes", "")
+            )
+            (asked,) = own.lowered.workflow.io_spec.inputs
+            assert own.synthesis_report.refusals == ()
+            assert _documents(own) == _documents(recorded)
+            for name in ("Dora", "Emil", "Bob"):
+                members.gone.clear()
+                async with (
+                    open_fresh_context(browser) as context,
+                    open_session(stores, context, WEBSITE, base_url=site.base) as session,
+                ):
+                    done = await ran(session, own, {asked.name: name})
+                assert done.succeeded, done.error
+                assert members.gone == [name]
+
+
+async def test_the_trace_of_a_run_has_its_inputs_the_answers_and_the_elements(browser, tmp_path):
+    members = Members()
+    with running_site(members.answer) as site:
+        async with opened_stores(site, tmp_path / "stores") as stores:
+            await _run(browser, stores, site, tmp_path / "run", "Ann")
+        trace = read_session(tmp_path / "run")
+        assert trace.input_data == {"name": "Ann"}
+        opened, pressed = trace.steps
+        assert (opened.action_type, opened.args) == ("navigate", {"url": site.base})
+        assert pressed.metadata["fingerprint"]["role"] == "button"
+        assert pressed.metadata["said"] == "button 'Remove'"
+        (answer,) = pressed.metadata["answers"]
+        assert (answer["method"], answer["status"]) == ("POST", 303)
+        assert pressed.metadata["url_after"] == f"{site.base}/?gone=Ann"
+        assert opened.timestamp < pressed.timestamp
+        line = json.loads((tmp_path / "run" / "turn_001" / "session.jsonl").read_text().splitlines()[-1])
+        assert line["metadata"]["located_by"] == "knowledge"
