@@ -21,6 +21,9 @@ from kb_schema.base import Model
 EXPECTED = "expected"
 """Metadata key of a trace: conditions that an imported recording checks at its end."""
 
+SOURCE = "source"
+"""Metadata key of a trace: the format from which it was imported. Imports do not tell what was sent."""
+
 
 class TraceActionResult(Model):
     """The result of one action (MA `TraceActionResult`)."""

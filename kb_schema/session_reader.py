@@ -15,7 +15,14 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from kb_schema.execution_traces import EXPECTED, ExecutionTrace, TraceActionResult, TraceStep, chain_pages
+from kb_schema.execution_traces import (
+    EXPECTED,
+    SOURCE,
+    ExecutionTrace,
+    TraceActionResult,
+    TraceStep,
+    chain_pages,
+)
 from kb_schema.step_metadata import read_step_metadata
 
 MANIFEST = "manifest.json"
@@ -108,6 +115,7 @@ def read_session(folder: Path, *, trace_id: str | None = None) -> ExecutionTrace
         turn_count=len(manifest.turns),
         metadata={
             "website_id": manifest.website_id,
+            **({SOURCE: source} if isinstance(source := manifest.imported.get(SOURCE), str) else {}),
             **({"problems": problems} if problems else {}),
             **({EXPECTED: expected} if isinstance(expected, list) else {}),
         },

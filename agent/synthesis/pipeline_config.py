@@ -33,6 +33,8 @@ class PipelineConfig:
     evaluation_strategy: EvaluationStrategy = EvaluationStrategy.EXCEPTION_ONLY
     synthesis_strategy: SynthesisStrategy = SynthesisStrategy.RULE_BASED
     min_success_traces: int = 1
+    min_score: float = 0.5
+    """Minimum score of a model's judgement of a trace, 0 to 1."""
     generate_script: bool = False
     prompt_templates: dict[str, str] | None = None
     """Jinja2 templates by key; they override `synthesis_prompts.DEFAULT_PROMPT_TEMPLATES`."""

@@ -24,15 +24,11 @@ from agent.synthesis.patterns.extracted_patterns import ExtractedPatterns
 from agent.synthesis.patterns.pattern_extraction import PatternExtractor
 from agent.synthesis.pipeline_config import EvaluationStrategy, PipelineConfig, SynthesisStrategy
 from agent.synthesis.synthesis_prompts import create_prompt_formatter
-from agent.synthesis.traces.field_words import mark_field_words
 from agent.synthesis.traces.input_data_generation import Data, SyntheticDataProvider
-from agent.synthesis.traces.stored_fingerprints import add_stored_fingerprints
-from agent.synthesis.traces.target_conversion import TargetStrategyConverter
-from agent.synthesis.traces.trace_cleanup import clean_up_traces
 from agent.synthesis.traces.trace_collection import TraceCollector, TracedAgent
 from agent.synthesis.traces.trace_evaluation import ASKED, EvaluationResult, EvaluationRule, TraceEvaluator
-from agent.synthesis.traces.trace_normalization import TraceNormalizer
 from agent.synthesis.traces.trace_pages import TracePages
+from agent.synthesis.traces.trace_preparation import convert_targets, normalize_traces
 from agent.synthesis.utterances.utterance_mentions import MentionAnalysis, analyze_mentions, drop_unused_slots
 from agent.synthesis.workflows.workflow_documents import WorkflowDocuments, build_workflow_documents
 from kb_schema.execution_traces import ExecutionTrace, name_traces
@@ -95,6 +91,7 @@ class MetaAgentPipeline:
             self._config.evaluation_strategy,
             evaluation_rules,
             inferencer,
+            min_score=self._config.min_score,
             prompt_formatter=self._formatter,
             accepted_traces=self._config.accepted_traces,
         )
@@ -176,10 +173,9 @@ class MetaAgentPipeline:
         traces = sorted(traces, key=lambda trace: (trace.content_digest, trace.trace_id))
         try:
             with _stage("normalization"):
-                normal = clean_up_traces(TraceNormalizer(config.custom_type_map).normalize(traces))
+                normal = normalize_traces(traces, config.custom_type_map)
             with _stage("target_conversion"):
-                converted = clean_up_traces(TargetStrategyConverter(pages).convert_traces(normal))
-                converted = mark_field_words(add_stored_fingerprints(converted, pages), pages)
+                converted = convert_targets(normal, pages)
             with _stage("understanding"):
                 mentions = analyze_mentions(converted, pages)
             result = replace(result, understanding=mentions)

@@ -99,7 +99,7 @@ def write_synthesis_report(
     name: str,
     screens: Mapping[int, str],
     problems: Mapping[str, tuple[str, ...]],
-    validated: str,
+    validated: Sequence[str],
     found: ScreensFound | None = None,
 ) -> None:
     """Write the report. `screens` maps positions to screen names."""
@@ -122,6 +122,9 @@ def write_synthesis_report(
         words={kind.value: word for kind, word in _WORDS.items()},
         problems=problems,
         validated=validated,
+        decisions=[]
+        if result.synthesis is None
+        else [d for d in result.synthesis.decisions if d.decision_source != "rule"],
         new_screens=() if found is None else tuple(map(_new_screen, found.proposed)),
         refused_screens=() if found is None else found.refused,
     )

@@ -5,44 +5,32 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from playwright.async_api import Error as PlaywrightError
-
 from agent.errors import AgentError
-from agent.execution.task_runner import TaskRunner
-from agent.execution.workflow_runner import run_workflow
 from agent.inferencer import InferenceFailed, Inferencer, ModelInferencer
 from agent.knowledge_client import KnowledgeClient
-from agent.page.errors import PageError
 from agent.redaction import REDACTED
-from agent.run_records.session_trace import SessionTrace
 from agent.synthesis.alignment.aligned_traces import AlignedPosition
 from agent.synthesis.errors import MetaAgentError
-from agent.synthesis.graph.action_graph import ActionGraph
 from agent.synthesis.graph.graph_portability import make_portable
 from agent.synthesis.graph.graph_script import render_script
-from agent.synthesis.graph.graph_validation import GraphValidator, ValidationResults
+from agent.synthesis.graph.graph_synthesis import ActionDecision
 from agent.synthesis.patterns.extracted_patterns import ExtractedPatterns, ParameterizableInfo
 from agent.synthesis.pipeline_config import EvaluationStrategy, PipelineConfig, SynthesisStrategy
 from agent.synthesis.synthesis_pipeline import MetaAgentPipeline, PipelineResult
 from agent.synthesis.workflows.workflow_documents import WorkflowDocuments
-from kb_schema import KnowledgeError
 from kb_schema.base import Document
 from kb_schema.execution_traces import ExecutionTrace, name_traces
-from kb_schema.proposals import WorkflowChange
-from kb_schema.run_records import RunResult
 from kb_schema.screens import Screen
+from kb_schema.selectors import Selector
 from kb_schema.session_reader import MANIFEST, SessionUnreadable, read_session
 from kb_schema.url_patterns import is_web_address, origin_of
-from kb_store import Stores, read_knowledge
-from kb_store.proposals.accepted_changes import apply_change
+from kb_store import Stores
 from periplus.errors import UserError
 from periplus.knowledge_server import connect_knowledge_client
-from periplus.session_setup import open_browser_context, open_session
-from periplus.trial_stores import open_trial_stores
 
 MOST_STEPS = 2_000
 """Steps of a trace. Comparing two traces takes time in proportion to the product of their steps."""
@@ -113,6 +101,9 @@ class SynthesisJudgement:
     """`provider:model`."""
     accepted_traces: frozenset[str] = frozenset()
     """Ids of traces that count although the application seemed to refuse something."""
+    min_score: float = 0.5
+    """Minimum score of a model's judgement of a trace."""
+    prompt_templates: dict[str, str] | None = None
 
     @property
     def asks(self) -> bool:
@@ -164,8 +155,13 @@ async def induce_workflow(
         evaluation_strategy=EvaluationStrategy(judgement.evaluation),
         min_success_traces=judgement.min_success_traces,
         accepted_traces=frozenset(accepted),
+        min_score=judgement.min_score,
+        prompt_templates=judgement.prompt_templates,
     )
-    pipeline = MetaAgentPipeline(config=config, inferencer=judgement.inferencer())
+    try:
+        pipeline = MetaAgentPipeline(config=config, inferencer=judgement.inferencer())
+    except ValueError as exc:  # a template with an error
+        raise UserError(str(exc), fix="correct the template") from exc
     try:
         result = await pipeline.synthesize_graph(traces, task)
     except MetaAgentError as exc:
@@ -188,6 +184,9 @@ def write_synthesis_files(result: PipelineResult, folder: Path, screens: Sequenc
         files["graph.json"] = result.graph.model_dump_json(indent=2, by_alias=True)
     if result.synthesis_report is not None:
         files["report.json"] = result.synthesis_report.model_dump_json(indent=2)
+    if result.synthesis is not None:
+        decisions = [_format_decision(each) for each in result.synthesis.decisions]
+        files["decisions.json"] = json.dumps(decisions, indent=2, ensure_ascii=False)
     if result.python_script is not None:
         files["workflow.py"] = result.python_script
     if result.lowered is not None:
@@ -199,6 +198,13 @@ def write_synthesis_files(result: PipelineResult, folder: Path, screens: Sequenc
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
     return [folder / name for name in files]
+
+
+def _format_decision(decision: ActionDecision) -> dict[str, Any]:
+    """Return a decision as JSON: which action a position became, who decided it, and a model's reasoning."""
+    target = decision.target
+    told = asdict(replace(decision, target=None))
+    return {**told, "target": target.to_json() if isinstance(target, Selector) else target}
 
 
 def _format_document(document: Document) -> str:
@@ -280,84 +286,6 @@ class SynthesisSite:
     headed: bool | None = None
     allow_unverified: bool = False
     """Whether a workflow without success criteria may be published."""
-
-
-class WorkflowSiteRunner:
-    """Runs a workflow on the website, in a new browser context (MA 8)."""
-
-    def __init__(
-        self, site: SynthesisSite, lowered: WorkflowDocuments, folder: Path, given: Mapping[str, Any]
-    ) -> None:
-        self._site, self._lowered, self._folder, self._given = site, lowered, folder, dict(given)
-        self._runs = 0
-
-    async def __call__(self, graph: ActionGraph, data: dict[str, Any] | None) -> ExecutionTrace:  # noqa: ARG002 - the documents of the graph are run
-        """Return the trace of the run; a failed run gives a failed trace."""
-        self._runs += 1
-        site, folder = self._site, self._folder / f"validation-{self._runs}"
-        values = {**(data or {}), **self._given}
-        async with (
-            open_browser_context(headed=site.headed) as browser,
-            open_session(
-                site.stores, browser, site.website_id, base_url=site.base_url, values=values
-            ) as session,
-        ):
-            for task in self._lowered.tasks:
-                session.knowledge.know(task)
-            trace = SessionTrace(folder, website_id=site.website_id, context=session.context)
-            session.bus.listen(trace, pages=True)
-            error: str | None = None
-            try:
-                done = await run_workflow(TaskRunner(session), self._lowered.workflow, values)
-                error = self._find_failure(done)
-            except (AgentError, PageError, PlaywrightError) as exc:
-                error = str(exc)
-            trace.close(complete=error is None)
-        return read_session(folder).model_copy(update={"success": error is None, "error": error})
-
-    def _find_failure(self, done: RunResult) -> str | None:
-        """Return why a run does not count as passed; None if it does."""
-        if done.succeeded or (done.complete and self._site.allow_unverified):
-            return None
-        if done.complete:
-            return "every step was done, but nothing in the application showed that it worked"
-        return done.error or done.status
-
-
-async def validate_workflow(
-    site: SynthesisSite,
-    result: PipelineResult,
-    count: int,
-    folder: Path,
-    given: Mapping[str, Any],
-    screens: Sequence[Screen] = (),
-) -> ValidationResults:
-    """Run the workflow on the website with the inputs of `count` traces and with the `given` values.
-
-    Runs use a temporary copy of the knowledge base that contains the workflow and the new screens.
-    Raises `UserError` if these cannot be added to the knowledge base.
-    """
-    if result.graph is None or result.lowered is None:
-        return ValidationResults()
-    lowered = mark_unverified(result.lowered)
-    shown = list_shown_values(result)
-    known, _ = await read_knowledge(site.stores.documents, site.stores.graph, site.website_id)
-    change = WorkflowChange(
-        type="workflow",
-        workflow=lowered.workflow,
-        tasks=lowered.tasks,
-        dependencies=lowered.dependencies,
-        screens=tuple(screens),
-    )
-    try:
-        would_be, _ = apply_change(known, change)
-    except KnowledgeError as exc:
-        raise UserError(
-            f"the workflow cannot be added to the knowledge base: {exc}", fix="check the traces"
-        ) from exc
-    async with open_trial_stores(would_be) as stores:
-        runner = WorkflowSiteRunner(replace(site, stores=stores), lowered, folder, given)
-        return await GraphValidator(runner).validate(result.graph, shown[:count])
 
 
 async def publish_workflow(

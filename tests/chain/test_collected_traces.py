@@ -33,14 +33,14 @@ def test_the_runs_of_a_task_become_a_workflow_that_is_published_only_if_it_works
     failed = periplus(*made, "-i", "boat_name=Auk", "-i", "length=9", "--out", "f", cwd=tmp_path)
     assert failed.returncode == 1
     assert "3 traces read, 2 used" in failed.stdout
-    assert "validation: 0 of 1 runs passed" in failed.stdout
+    assert "validation: 0 of 1 runs did what their trace shows" in failed.stdout
     assert "not published: validation failed" in failed.stdout
     assert [boat["name"] for boat in site.state()["boats"]] == ["Tern", "Gannet"]
 
     passed = periplus(*made, "-i", "boat_name=Auk", "--out", "p", cwd=tmp_path)
     assert passed.returncode == 0, passed.stdout + passed.stderr
     assert "0 agent steps" in passed.stdout
-    assert "validation: 1 of 1 runs passed" in passed.stdout
+    assert "validation: 1 of 1 runs did what their trace shows" in passed.stdout
     assert "periplus run Moor_boats --input boat_name=VALUE --input length=VALUE" in passed.stdout
     assert site.state()["boats"][2:] == [
         {"name": "Auk", "length": "6"}

@@ -34,6 +34,10 @@ class ValidationResult:
     expected_outcome: Any = None
     actual_outcome: Any = None
     error: str | None = None
+    trace_id: str | None = None
+    """The trace whose inputs the run had."""
+    held_out: bool = False
+    """The workflow is the same without this trace, so the run shows that it also holds for what was not shown."""
 
 
 @dataclass(frozen=True, slots=True)

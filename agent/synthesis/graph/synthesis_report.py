@@ -16,7 +16,10 @@ LOW_CONFIDENCE = 0.7
 
 
 class SynthesisReport(Model):
-    """Counts and findings of one synthesis; counts include steps inside loops and branches."""
+    """Counts and findings of one synthesis; counts include steps inside loops and branches.
+
+    Agent steps are those of the graph: a model may have made something else of a step that varies.
+    """
 
     total_steps: int = Field(ge=0)
     deterministic_count: int = Field(ge=0)
@@ -53,7 +56,7 @@ def build_report(
         total_steps=len(patterns.step_order),
         deterministic_count=sum(len(each.deterministic_steps) for each in every),
         parameterizable_count=sum(len(each.parameterizable_steps) for each in every),
-        agent_node_count=_count_agent_steps(every) or _count_agent_steps(rounds),
+        agent_node_count=sum(isinstance(node.target, str) for node in graph.actions()),
         optional_count=sum(len(each.optional_steps) for each in every),
         user_input_boundary_count=sum(len(each.user_input_boundaries) for each in every),
         branch_count=sum(len(each.branch_patterns) for each in every),
@@ -66,10 +69,6 @@ def build_report(
             dict.fromkeys(str(refusal) for each in (*every, *rounds) for refusal in each.refusals)
         ),
     )
-
-
-def _count_agent_steps(every: list[ExtractedPatterns]) -> int:
-    return sum(len(each.variable_steps) for each in every)
 
 
 def _doubts(every: list[ExtractedPatterns]) -> list[str]:
