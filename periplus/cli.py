@@ -29,7 +29,7 @@ COMMANDS: dict[str, LazyCommand] = {
     "rooms": LazyCommand("periplus.commands.rooms", "Give interactive demos in LiveKit rooms."),
     "run": LazyCommand("periplus.commands.run", "Run a task in a real browser."),
     "collect": LazyCommand(
-        "periplus.commands.collect", "Run a task once for each row of a file; keep a trace of each run."
+        "periplus.commands.collect", "Run a task or an agent several times; keep a trace of each run."
     ),
     "runs": LazyCommand("periplus.commands.runs", "List runs and show their results."),
     "map": LazyCommand("periplus.commands.map", "Explore a website and write its knowledge base."),
@@ -44,6 +44,9 @@ COMMANDS: dict[str, LazyCommand] = {
     "group": LazyCommand("periplus.commands.group", "Group stored pages into screens, without a browser."),
     "import": LazyCommand("periplus.commands.import_", "Convert recordings of other tools to traces."),
     "synthesize": LazyCommand("periplus.commands.synthesize", "Build a workflow from traces of one task."),
+    "refine": LazyCommand(
+        "periplus.commands.refine", "Make a published workflow anew of its traces and further ones."
+    ),
     "workflows": LazyCommand(
         "periplus.commands.workflows", "List versions of published workflows; return to an earlier one."
     ),

@@ -18,11 +18,18 @@ from kb_schema.url_patterns import resolve
 
 @asynccontextmanager
 async def report_action(
-    session: Session, name: str, call: ActionCall, selector: Selector | None, *, secret: bool
+    session: Session,
+    name: str,
+    call: ActionCall,
+    selector: Selector | None,
+    *,
+    secret: bool,
+    boundary: bool = False,
 ) -> AsyncIterator[dict[str, Any]]:
     """Report the action in the body as `ActionDone`, whether it succeeds or fails.
 
-    Yields the metadata of its step (`kb_schema.step_metadata`), to which the body adds.
+    `boundary`: a person acts there (MA 7). Yields the metadata of its step (`kb_schema.step_metadata`), to which the body
+    adds.
     """
     url_before = session.page.url
     html_before = (await session.snapshot()).html if session.bus.pages else None
@@ -43,8 +50,8 @@ async def report_action(
         session.bus.tell(
             ActionDone(
                 action_type=name,
-                target=None if selector is None else redact(selector.to_json()),
-                args=redact(_list_args(session, call)),
+                target=True if boundary else (None if selector is None else redact(selector.to_json())),
+                args={} if boundary else redact(_list_args(session, call)),
                 url_before=redact(url_before),
                 url_after=redact(session.page.url),
                 html_before=html_before,

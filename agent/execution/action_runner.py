@@ -346,7 +346,15 @@ class ActionRunner:
         elif call.duration is not None:
             await asyncio.sleep(call.duration)
         else:
-            raise PersonNeeded("the task waits for a person here", hint=call.narration)
+            await self._wait_for_person(call)
+
+    async def _wait_for_person(self, call: ActionCall) -> None:
+        """Ask a person to act, and go on with the answer; the trace has a boundary there. Raises `PersonNeeded`."""
+        session = self._session
+        async with report_action(session, "wait", call, None, secret=False, boundary=True):
+            asker, prompt = session.context.asker, call.narration or "Do what the page asks for, then answer"
+            if asker is None or await asker.ask("continue", prompt, secret=False) is None:
+                raise PersonNeeded("the task waits for a person here", hint=call.narration)
 
     async def _act_on_page(self, name: str, call: ActionCall, values: Mapping[str, Any]) -> None:
         """Act on the page; once more after an overlay that the website's knowledge lists was closed."""

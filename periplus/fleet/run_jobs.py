@@ -112,7 +112,13 @@ async def _run_one_life(
 
     kept = cast("RunStore", _DyingBrowserRunStore(runs, browser))
     resources = TaskRunResources(
-        stores, kept, browser.context, prepare_output_folder(folder), stop=stop, listeners=[heard]
+        stores,
+        kept,
+        browser.context,
+        prepare_output_folder(folder),
+        stop=stop,
+        asker=home.asker,
+        listeners=[heard],
     )
     try:
         result = await execute_task_run(run_request, resources)

@@ -16,6 +16,7 @@ from playwright.async_api import Browser
 from playwright.async_api import Error as PlaywrightError
 
 from agent.execution.stop_request import StopRequest
+from agent.run_context import InputProvider
 from kb_schema.base import Model
 from kb_store import Stores, open_stores
 from kb_store.runs.run_store import RunStore
@@ -51,6 +52,8 @@ class WorkerResources:
         self._stops: dict[int, StopRequest] = {}
         self.stopped: str | None = None
         """Why no new job starts here."""
+        self.asker: InputProvider | None = None
+        """A person at this process's terminal, who is asked for missing inputs and at waits."""
 
     @property
     def busy(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 import time
 from abc import ABC, abstractmethod
@@ -81,6 +82,18 @@ def find_terminal_prompts(view: TerminalView) -> InputProvider | None:
     from periplus.terminal.input_prompts import TerminalPrompts  # noqa: PLC0415 - not available on every platform
 
     return TerminalPrompts(Console(stderr=True), fd=sys.stdin.fileno(), room=view.paused)
+
+
+class QueuedPrompts:
+    """Asks one question at a time, for runs that share a terminal (`agent.run_context.InputProvider`)."""
+
+    def __init__(self, asker: InputProvider) -> None:
+        self._asker, self._turn = asker, asyncio.Lock()
+
+    async def ask(self, name: str, prompt: str, *, secret: bool) -> str | None:
+        """Return the answer; None if there is none."""
+        async with self._turn:
+            return await self._asker.ask(name, prompt, secret=secret)
 
 
 class RunLiveView(TerminalView):
