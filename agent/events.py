@@ -105,6 +105,8 @@ class ActionDone(Event):
     error: str | None = None
     metadata: dict[str, Any] | None = None
     """The keys of `kb_schema.step_metadata`."""
+    value: str | None = None
+    """What the action read from the page."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ from playwright.async_api import Error as PlaywrightError
 from agent import retry_limits
 from agent.errors import AgentError, NoKnownScreen, NoPath, SiteUnreachable, StepFailed, UnknownToKnowledge
 from agent.events import Recovered, Struggling, TransitionTaken
-from agent.execution.action_reports import report_opening
 from agent.page.errors import OriginRefused, PageError
+from agent.run_records.action_reports import report_opening
 from agent.session import SETTLE_S, Session
 from kb_schema.action_calls import ActionCall
 from kb_schema.base import CURRENT_SCREEN

@@ -16,7 +16,6 @@ from playwright.async_api import Error as PlaywrightError
 
 from agent import retry_limits
 from agent.errors import PersonNeeded, StepFailed, touched_the_page
-from agent.execution.action_reports import report_action
 from agent.execution.call_templates import COMPOSITE_ACTIONS, bind_call, fill_call, fill_conditions
 from agent.execution.effects.side_effects import SideEffects
 from agent.execution.element_uses import find_element_use, find_recorded
@@ -39,6 +38,7 @@ from agent.page.live_selectors import (
 )
 from agent.page.page_actions import act_on_page
 from agent.page.page_requests import watch_requests
+from agent.run_records.action_reports import report_action
 from agent.session import Session, elements_named
 from kb_schema import action_types
 from kb_schema.action_calls import ActionCall, ExecutionStep
@@ -323,7 +323,7 @@ class ActionRunner:
                     call.target_screen, method=call.method, url=call.url, patience_s=allowed
                 )
             case "wait":
-                await self._wait(call)
+                await self._wait(call, values)
             case "wait_for" if call.observability_trigger is not None:
                 await _await_trigger(
                     await self._arm(call.observability_trigger, values), call.observability_trigger
@@ -339,20 +339,24 @@ class ActionRunner:
             case name:
                 await self._act_on_page(name, call, values)
 
-    async def _wait(self, call: ActionCall) -> None:
+    async def _wait(self, call: ActionCall, values: Mapping[str, Any]) -> None:
         """Make an authored pause, or wait for a person (MA `wait(True)`)."""
         if call.duration is None and isinstance(call.value, int | float) and call.value is not True:
             await asyncio.sleep(min(float(call.value), 60.0))
         elif call.duration is not None:
             await asyncio.sleep(call.duration)
         else:
-            await self._wait_for_person(call)
+            await self._wait_for_person(call, values)
 
-    async def _wait_for_person(self, call: ActionCall) -> None:
+    async def _wait_for_person(self, call: ActionCall, values: Mapping[str, Any]) -> None:
         """Ask a person to act, and go on with the answer; the trace has a boundary there. Raises `PersonNeeded`."""
         session = self._session
         async with report_action(session, "wait", call, None, secret=False, boundary=True):
-            asker, prompt = session.context.asker, call.narration or "Do what the page asks for, then answer"
+            asker = session.context.asker
+            prompt = as_text(
+                fill_value(call.narration or "Do what the page asks for, then answer", {**values})
+            )
+            prompt = session.context.redact(prompt)
             if asker is None or await asker.ask("continue", prompt, secret=False) is None:
                 raise PersonNeeded("the task waits for a person here", hint=call.narration)
 
@@ -366,21 +370,20 @@ class ActionRunner:
         if name in _LEAVING:
             entries.check_may_leave()
         enters = name not in _ENTERING_NOTHING and not self._engine.dismissing
-        async with report_action(
-            self._session, name, call, selector, secret=self._is_secret(call)
-        ) as metadata:
+        async with report_action(self._session, name, call, selector, secret=self._is_secret(call)) as report:
             request = self._request(name, call)
             if enters:
                 entries.note(self._session.page)
             for attempt in range(1, retry_limits.OVERLAY_ATTEMPTS + 1):
                 try:
                     if selector is None:
-                        await act_on_page(self._session.page, request)
+                        report.value = (await act_on_page(self._session.page, request)).content
                         return
                     use = await find_element_use(self._session, name, call, selector, values, self._expecting)
                     meant = replace(use.meant, traced=self._session.bus.pages)
                     done = await self._healer().act(meant, request)
-                    metadata.update(describe_element(done.checked.fingerprint))
+                    report.metadata.update(describe_element(done.checked.fingerprint))
+                    report.value = done.performed.content
                 except GateFailed as exc:
                     if attempt == retry_limits.OVERLAY_ATTEMPTS:
                         raise

@@ -15,7 +15,7 @@ from agent.healing.fingerprint_comparison import (
     find_kind_conflict,
 )
 from agent.healing.recorded_words import RecordedElement
-from agent.locators.page_fingerprints import PageFingerprints, select_attributes
+from agent.locators.page_fingerprints import PageFingerprints, describe_fingerprint, select_attributes
 from agent.locators.page_index import PageIndex
 from agent.locators.page_scan import check_selectors, parse_page_index
 from agent.page import in_page_library
@@ -25,11 +25,8 @@ from agent.page.errors import ElementChanged
 from agent.page.live_selectors import summarize_selector
 from kb_schema.fingerprints import Fingerprint
 from kb_schema.selectors import Selector
-from web_pages.page_texts import squeeze
 
 MOST_DIFFERING = 6
-SAID_LENGTH = 80
-"""Characters of an element in words."""
 
 
 @dataclass(frozen=True)
@@ -87,10 +84,10 @@ def describe_element(seen: Fingerprint | None) -> dict[str, Any]:
     """Return what a trace has of an element: its fingerprint, and the element in words. Empty if it was not seen."""
     if seen is None:
         return {}
-    name = squeeze(seen.name or seen.label or seen.text or "")
-    kind = seen.role or seen.tag or ""
-    said = (f"{kind} {name!r}" if name else kind)[:SAID_LENGTH]
-    return {"fingerprint": seen.model_dump(mode="json", exclude_defaults=True), "said": said}
+    return {
+        "fingerprint": seen.model_dump(mode="json", exclude_defaults=True),
+        "said": describe_fingerprint(seen),
+    }
 
 
 async def _count_agreeing(passed: PassedElement, seen: ElementSighting, selector: Selector) -> int:

@@ -11,6 +11,7 @@ from functools import cached_property
 
 from agent.locators.page_index import IndexedElement, IndexedRegion, PageIndex, RegionKind
 from kb_schema.fingerprints import Fingerprint
+from web_pages.page_texts import squeeze
 
 KEPT_ATTRIBUTES = frozenset(
     {
@@ -33,6 +34,8 @@ KEPT_ATTRIBUTES = frozenset(
         "role",
     }
 )
+SAID_LENGTH = 80
+"""Characters of an element in words."""
 MOST_NEIGHBOURS = 12
 MOST_KEYS = 6
 _ROW_KINDS = (RegionKind.ROW, RegionKind.ITEM)
@@ -45,6 +48,13 @@ def select_attributes(attributes: Mapping[str, str]) -> dict[str, str]:
         for name, value in attributes.items()
         if (name in KEPT_ATTRIBUTES or name.startswith("data-")) and value
     }
+
+
+def describe_fingerprint(known: Fingerprint) -> str:
+    """Return an element in words: its role and name, at most `SAID_LENGTH` characters."""
+    name = squeeze(known.name or known.label or known.text or "")
+    kind = known.role or known.tag or ""
+    return (f"{kind} {name!r}" if name else kind)[:SAID_LENGTH]
 
 
 class PageFingerprints:

@@ -9,13 +9,12 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from agent.locators.page_fingerprints import PageFingerprints
+from agent.locators.page_fingerprints import PageFingerprints, describe_fingerprint
 from agent.locators.page_scan import parse_page_index
 from kb_schema.action_calls import DropPlace, Modifier
 from kb_schema.page_snapshots import PLACE_ATTRIBUTE, PageSnapshot
 from kb_schema.selectors import Selector
 from web_pages.page_limits import PageRefused
-from web_pages.page_texts import squeeze
 from web_pages.selectors.selector_generator import PageSelectors
 from web_pages.stored_pages import StoredPage
 
@@ -34,7 +33,6 @@ RecordedEventKind = Literal[
 ]
 """`unheard`: a press of which nothing else was told."""
 _MARK = re.compile(rf' {PLACE_ATTRIBUTE}=(?:"|&(?:amp;)*quot;)0(?:"|&(?:amp;)*quot;)')
-SAID_LENGTH = 80
 
 
 class RecordedEvent(BaseModel):
@@ -139,6 +137,4 @@ def _fingerprint(what: RecordedEvent, index: str) -> tuple[dict[str, Any] | None
     if what.secret:
         kept = {name: value for name, value in found.attributes.items() if name != "value"}
         found = found.model_copy(update={"attributes": kept})
-    name = squeeze(found.name or found.label or found.text or "")
-    told = f"{found.role or found.tag or ''} {name!r}" if name else found.role or found.tag or ""
-    return found.model_dump(mode="json", exclude_defaults=True), told[:SAID_LENGTH]
+    return found.model_dump(mode="json", exclude_defaults=True), describe_fingerprint(found)

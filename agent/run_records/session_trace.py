@@ -19,6 +19,7 @@ from agent.events import (
     AddressOpened,
     Event,
     InputResolved,
+    StepEnded,
     StepStarted,
     TaskEnded,
     TaskStarted,
@@ -26,7 +27,7 @@ from agent.events import (
 from agent.redaction import REDACTED
 from agent.run_context import RunContext
 from kb_schema.execution_traces import ANSWERS, REFUSAL
-from kb_schema.run_records import TraceEntry
+from kb_schema.run_records import StepStatus, TraceEntry
 from kb_schema.session_writer import SessionWriter
 
 ASKED = "asked"
@@ -69,6 +70,9 @@ class SessionTrace:
         """The inputs of the requested task that are not written yet, with their source."""
         self._inputs: dict[str, Any] = {}
         self._asked: list[str] = []
+        self._begun: dict[tuple[str, str], str] = {}
+        """The action of each step that began, by task and step."""
+        self._skipped: list[TraceEntry] = []
 
     def __call__(self, event: Event) -> None:
         """Handle one event; the listener of the bus."""
@@ -82,8 +86,12 @@ class SessionTrace:
                 self._writer.end_turn(status)
             case InputResolved(task_id=task_id, name=name, source=source) if task_id == self._requested:
                 self._resolved[name] = source
-            case StepStarted(task_id=task_id) if task_id == self._requested:
-                self._read_inputs()
+            case StepStarted(task_id=task_id, step_id=step_id, action_type=action_type):
+                self._begun[task_id, step_id] = action_type
+                if task_id == self._requested:
+                    self._read_inputs()
+            case StepEnded(status=StepStatus.SKIPPED):
+                self._note_skipped(event)
             case AddressOpened():
                 self._note(
                     ActionDone(
@@ -117,6 +125,21 @@ class SessionTrace:
         began_at = datetime.now(UTC) - timedelta(milliseconds=action.duration_ms)
         self._pending = _Line(action, began_at)
 
+    def _note_skipped(self, event: StepEnded) -> None:
+        """Write that a step was skipped, and why, after the action before it."""
+        self._skipped.append(
+            TraceEntry(
+                type="AgentActionResults",
+                timestamp=datetime.now(UTC),
+                action_type=self._begun.get((event.task_id, event.step_id)) or "no_op",
+                result={
+                    "success": event.error is None,
+                    "action_skipped": True,
+                    "skip_reason": event.error or "its conditions say that it does not apply",
+                },
+            )
+        )
+
     def _read_inputs(self) -> None:
         """Take the values of the requested task's inputs: given, or found by the run, which has them now.
 
@@ -138,10 +161,15 @@ class SessionTrace:
 
     def _flush(self, html_after: str | None, url_after: str | None) -> None:
         line, self._pending = self._pending, None
-        if line is None:
-            return
-        if not self._writer.turns:
+        skipped, self._skipped = self._skipped, []
+        if (line is not None or skipped) and not self._writer.turns:
             self._writer.begin_turn("", "on the way")
+        if line is not None:
+            self._write(line, html_after, url_after)
+        for entry in skipped:
+            self._writer.write(entry)
+
+    def _write(self, line: _Line, html_after: str | None, url_after: str | None) -> None:
         action = line.action
         metadata = {**(action.metadata or {}), "url_after": url_after or action.url_after}
         if line.answers:
@@ -158,6 +186,7 @@ class SessionTrace:
                 result={
                     "success": action.error is None,
                     "error": action.error,
+                    **({} if action.value is None else {"value": action.value}),
                     "duration_ms": round(action.duration_ms, 1),
                 },
                 source_url=action.url_before,

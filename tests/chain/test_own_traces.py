@@ -6,6 +6,8 @@ import json
 from html import escape
 from typing import TYPE_CHECKING
 
+import pytest
+
 from agent.execution.task_runner import TaskRunner
 from agent.run_records.session_trace import SessionTrace
 from agent.synthesis.synthesis_pipeline import add_workflow_documents
@@ -155,3 +157,68 @@ async def test_the_trace_of_a_run_has_its_inputs_the_answers_and_the_elements(br
         assert opened.timestamp < pressed.timestamp
         line = json.loads((tmp_path / "run" / "turn_001" / "session.jsonl").read_text().splitlines()[-1])
         assert line["metadata"]["located_by"] == "knowledge"
+
+
+class Answers:
+    """A person who answers every question, and notes it."""
+
+    def __init__(self, answer: str | None) -> None:
+        self.asked: list[str] = []
+        self._answer = answer
+
+    async def ask(self, name: str, prompt: str, *, secret: bool) -> str | None:
+        assert not secret
+        self.asked.append(f"{name}: {prompt}")
+        return self._answer
+
+
+ATTENDED = Task.model_validate(
+    {
+        "type": "task",
+        "task_id": "look",
+        "name": "look",
+        "io_spec": {"inputs": [{"name": "whom", "description": "Whom", "source": "user_input"}]},
+        "steps": [
+            {"step_id": "skipped", "required": False, "action": {"action_type": "click", "target": "#none"},
+             "skip_when": [{"type": "dom_contains", "value": "Members", "selector": "h1"}]},
+            {"step_id": "code", "action": {"action_type": "wait", "value": True, "narration": "Read {whom} the code"}},
+            {"step_id": "read", "action": {"action_type": "get_screen_content"}},
+        ],
+    }
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("answer", ["Ann", None])
+async def test_a_run_asks_a_person_and_its_trace_tells_where_and_what_was_read_and_skipped(
+    browser, tmp_path, answer
+):
+    members, person = Members(), Answers(answer)
+    given = {} if answer else {"whom": "Bob"}
+    with running_site(members.answer) as site:
+        async with (
+            opened_stores(site, tmp_path / "stores") as stores,
+            open_fresh_context(browser) as context,
+            open_session(stores, context, WEBSITE, base_url=site.base, asker=person, values=given) as session,
+        ):
+            session.knowledge.know(ATTENDED)
+            trace = SessionTrace(tmp_path / "run", website_id=WEBSITE, context=session.context, inputs=given)
+            session.bus.listen(trace, pages=True)
+            done = await TaskRunner(session).run_task(ATTENDED.task_id, given)
+            trace.close(complete=True)
+    read = read_session(tmp_path / "run")
+    manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
+    steps = {step.action_type: step for step in read.steps}
+    assert steps["click"].result.action_skipped
+    assert steps["click"].result.skip_reason
+    if answer is None:
+        assert done.status == "needs_person"
+        assert not steps["wait"].result.success
+        assert "asked" not in manifest
+        return
+    assert person.asked[-1] == "continue: Read Ann the code"
+    assert (read.input_data, manifest["asked"]) == ({"whom": "Ann"}, ["whom"])
+    assert done.complete, done.error
+    assert (steps["wait"].target, steps["wait"].result.success) == (True, True)
+    assert "Members" in steps["get_screen_content"].result.value
+    result = await induce_workflow([read], "look", "")
+    assert result.synthesis_report.user_input_boundary_count == 1

@@ -7,7 +7,7 @@ from collections import Counter
 from pydantic import Field
 
 from agent.synthesis.graph.action_graph import ActionGraph
-from agent.synthesis.patterns.extracted_patterns import ExtractedPatterns
+from agent.synthesis.patterns.extracted_patterns import ExtractedPatterns, list_position_variants
 from kb_schema.base import Model
 from kb_schema.selectors import Selector
 
@@ -35,6 +35,8 @@ class SynthesisReport(Model):
     warnings: tuple[str, ...] = ()
     refusals: tuple[str, ...] = ()
     """What could not be derived, why, and the steps of the traces that show it."""
+    variants: dict[int, dict[str, int]] = Field(default_factory=dict)
+    """By the number of a step that varies, from 1: each action that was seen there, with the number of traces."""
 
     def to_json_text(self) -> str:
         """Return the report as JSON text with every field."""
@@ -65,6 +67,11 @@ def build_report(
         target_strategy_coverage=dict(sorted(coverage.items())),
         template_variables=tuple(parameter.name for parameter in graph.parameters),
         warnings=(*warnings, *_doubts(every)),
+        variants={
+            position.index + 1: list_position_variants(position)
+            for each in every
+            for position in each.variable_steps
+        },
         refusals=tuple(
             dict.fromkeys(str(refusal) for each in (*every, *rounds) for refusal in each.refusals)
         ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 from agent.events import ActionDone, AddressOpened
@@ -16,6 +17,16 @@ from kb_schema.selectors import Selector
 from kb_schema.url_patterns import resolve
 
 
+@dataclass(slots=True)
+class ActionReport:
+    """What becomes known of an action while it is performed."""
+
+    metadata: dict[str, Any] = field(default_factory=dict)
+    """The keys of `kb_schema.step_metadata`."""
+    value: str | None = None
+    """What it read from the page."""
+
+
 @asynccontextmanager
 async def report_action(
     session: Session,
@@ -25,22 +36,21 @@ async def report_action(
     *,
     secret: bool,
     boundary: bool = False,
-) -> AsyncIterator[dict[str, Any]]:
+) -> AsyncIterator[ActionReport]:
     """Report the action in the body as `ActionDone`, whether it succeeds or fails.
 
-    `boundary`: a person acts there (MA 7). Yields the metadata of its step (`kb_schema.step_metadata`), to which the body
-    adds.
+    `boundary`: a person acts there (MA 7). Yields what the body may add to.
     """
     url_before = session.page.url
     html_before = (await session.snapshot()).html if session.bus.pages else None
     started, error = time.monotonic(), None
-    metadata: dict[str, Any] = {ELEMENT_ID: call.target} if isinstance(call.target, str) else {}
+    report = ActionReport({ELEMENT_ID: call.target} if isinstance(call.target, str) else {})
     if selector is not None:
-        metadata[LOCATED_BY] = BY_KNOWLEDGE
+        report.metadata[LOCATED_BY] = BY_KNOWLEDGE
     if secret:
-        metadata["secret"] = True
+        report.metadata["secret"] = True
     try:
-        yield metadata
+        yield report
     except BaseException as exc:
         error = str(exc) or type(exc).__name__
         raise
@@ -58,7 +68,8 @@ async def report_action(
                 html_after=None,
                 duration_ms=(time.monotonic() - started) * 1000,
                 error=redact(error),
-                metadata=redact(metadata),
+                metadata=redact(report.metadata),
+                value=redact(report.value),
             )
         )
 
