@@ -130,7 +130,7 @@ def collect(
 
     [bold]periplus collect create_agent --inputs names.csv --workers 4 -i email=... -i password=...[/]
     [bold]periplus collect create_agent --runs 5 --make language="Hindi|Spanish" --synthesize "Create agents"[/]
-    [bold]periplus collect "Add an agent" --agent my_agents:add --make name=name[/]
+    [bold]periplus collect "Add an agent" --agent my_agents:add --make "member=name"[/]
 
     Without --inputs, the inputs that the task requires are made, by their type, name and field; each run has others.
     Secrets are not made: give them with -i, or have them in a vault. In a terminal, with --workers N, missing inputs and

@@ -98,7 +98,7 @@ async def test_an_agent_is_created_as_it_was_shown_with_data_nobody_showed(brows
     secret = secrets(lowered)
     assert set(inputs) == {*names, *secret}
     write_synthesis_files(result, tmp_path)
-    write_synthesis_report(tmp_path / "report.html", result, name="It", screens={}, problems={}, validated="")
+    write_synthesis_report(tmp_path / "report.html", result, name="It", screens={}, problems={}, validated=())
     assert "Returns" in (tmp_path / "report.html").read_text()
 
     workflow_id = await publish_workflow(

@@ -9,6 +9,7 @@ import pytest
 
 from agent.synthesis.pipeline_config import SynthesisStrategy
 from loaders.recordings import chrome_recorder
+from periplus.commands.synthesis_options import read_prompt_templates
 from periplus.errors import UserError
 from periplus.synthesis.workflow_synthesis import SynthesisJudgement, induce_workflow
 from tests.support import warm
@@ -110,3 +111,32 @@ def test_what_is_no_recording_or_no_trace_is_one_clear_error(tmp_path):
     ):
         done = warm.run("periplus", *command)
         assert (done.returncode, told in done.stderr) == (2, True), done.stderr
+
+
+async def test_the_minimum_score_and_the_prompts_of_a_model_are_options(tmp_path, monkeypatch):
+    (tmp_path / "prompts").mkdir()
+    (tmp_path / "prompts" / "evaluation.jinja").write_text("judge {{ trace_id }}")
+    assert read_prompt_templates(tmp_path / "prompts") == {"evaluation": "judge {{ trace_id }}"}
+    out = str(tmp_path / "traces")
+    assert warm.run("periplus", "import", _flow(tmp_path, "one", STEPS[:-1]), "--out", out).returncode == 0
+    command = ["periplus", "synthesize", out, "--name", "x", "--out", str(tmp_path / "made"), "--judge"]
+    asked = warm.run(*command, "--model", "test", "--prompts", str(tmp_path / "prompts"))
+    assert "expected a score from 0 to 1" in asked.stderr  # of a model that answers, but not what was asked
+    (tmp_path / "prompts" / "evaluation.jinja").write_text("judge {{")
+    broken = warm.run(*command, "--model", "test", "--prompts", str(tmp_path / "prompts"))
+    assert (broken.returncode, "evaluation" in broken.stderr) == (2, True)
+    (tmp_path / "prompts" / "evaluate.jinja").write_text("judge")
+    unknown = warm.run(*command, "--prompts", str(tmp_path / "prompts"))
+    assert (unknown.returncode, "evaluate.jinja" in unknown.stderr) == (2, True)
+    assert warm.run(*command, "--min-score", "2").returncode == 2
+    trace = chrome_recorder.read({"title": "Go there", "steps": STEPS}, Path("one.json"))[0].trace
+    monkeypatch.setattr(SynthesisJudgement, "inferencer", lambda _: _Judge())
+    strict, mild = (SynthesisJudgement(evaluation="llm_judge", min_score=score) for score in (0.6, 0.4))
+    assert (await induce_workflow([trace], "go", "", mild)).graph is not None
+    with pytest.raises(UserError, match="0/1 passed evaluation"):
+        await induce_workflow([trace], "go", "", strict)
+
+
+class _Judge:
+    async def infer(self, _prompt: str) -> str:
+        return '{"score": 0.5}'

@@ -42,7 +42,7 @@ async def test_a_report_folds_repeats_filters_steps_and_leads_to_their_pages(pag
     (tmp_path / "out").mkdir()
     report = tmp_path / "out/report.html"
     write_synthesis_report(
-        report, result, name="work off", screens={1: "Agents"}, problems={}, validated="Not run."
+        report, result, name="work off", screens={1: "Agents"}, problems={}, validated=["Not run."]
     )
 
     errors = []
