@@ -78,7 +78,8 @@ class SessionTrace:
         """Handle one event; the listener of the bus."""
         match event:
             case TaskStarted(task_id=task_id, name=name, depth=0):
-                self._flush(None, None)
+                if self._writer.turns:  # what was opened before the first task is how that one begins
+                    self._flush(None, None)
                 self._requested = task_id
                 self._writer.begin_turn(task_id, name)
             case TaskEnded(status=status, depth=0) if self._writer.turns:

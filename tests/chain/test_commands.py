@@ -59,7 +59,8 @@ async def test_a_demo_leaves_a_film_captions_a_report_and_a_trace(tmp_path):
         json.loads(line)
         for line in (folder / "session" / manifest["turns"][0]["path"]).read_text().splitlines()
     ]
-    assert [line["action_type"] for line in lines] == ["click", "fill", "select_option", "click"]
+    actions = ["navigate", "click", "fill", "select_option", "click"]
+    assert [line["action_type"] for line in lines] == actions
     assert all(line["body_html_before_last_action"] and line["body_html_after_last_action"] for line in lines)
 
 
