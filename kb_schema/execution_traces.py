@@ -120,6 +120,8 @@ LOCATED_BY = "located_by"
 """The key in a step's metadata for what the target is: absent, what a recorder saw of the page."""
 BY_KNOWLEDGE = "knowledge"
 """The target is a selector of the knowledge base, filled with the values of the run."""
+CLOSES_OVERLAY = "closes_overlay"
+"""The key in a step's metadata for a step that closed an overlay of the knowledge base: every run closes it by itself."""
 
 
 ANSWERS = "answers"

@@ -36,6 +36,8 @@ class StepMetadata(BaseModel):
     """The knowledge base's id of the element; it is the same for every row of a list."""
     located_by: Literal["knowledge"] | None = None
     """`knowledge`: the target is a selector of the knowledge base; else a recorder built it from the page."""
+    closes_overlay: bool | None = None
+    """The step closed an overlay that the knowledge base lists, as every run does where it is in the way."""
     element_tag: str | None = None
     """Tag and attributes of the element, without session ids (MA 4, rule b)."""
     fingerprint: Fingerprint | None = None

@@ -44,6 +44,7 @@ from kb_schema import action_types
 from kb_schema.action_calls import ActionCall, ExecutionStep
 from kb_schema.action_documents import Action
 from kb_schema.conditions import BaseCondition
+from kb_schema.execution_traces import CLOSES_OVERLAY
 from kb_schema.probes import VerdictStatus
 from kb_schema.screens import UIElement
 from kb_schema.selectors import Selector, css, looks_like_css
@@ -371,6 +372,8 @@ class ActionRunner:
             entries.check_may_leave()
         enters = name not in _ENTERING_NOTHING and not self._engine.dismissing
         async with report_action(self._session, name, call, selector, secret=self._is_secret(call)) as report:
+            if self._engine.dismissing:
+                report.metadata[CLOSES_OVERLAY] = True
             request = self._request(name, call)
             if enters:
                 entries.note(self._session.page)

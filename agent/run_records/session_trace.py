@@ -148,7 +148,7 @@ class SessionTrace:
         """
         for name, source in self._resolved.items():
             value = self._given.get(name, self._context.task_values.get(name))
-            if value is None:
+            if value in (None, ""):  # an optional input that has no value
                 continue
             if name not in self._given and source == "user_input":
                 self._asked.append(name)

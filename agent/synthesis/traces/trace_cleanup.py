@@ -1,6 +1,7 @@
 """Removes steps without effect from normalised traces.
 
-These are: failed and skipped actions, refused presses that were repeated with success, field values that the next steps
+These are: failed and skipped actions, closed overlays that a run closes by itself, refused presses that were repeated
+with success, field values that the next steps
 replace, clicks into a field that is then filled in, menus that are opened and closed again, and clicks beside controls
 after which the page was the same.
 """
@@ -14,7 +15,7 @@ from agent.synthesis.traces.element_fingerprints import FINGERPRINT
 from agent.synthesis.traces.field_words import FIELD_ACTIONS
 from agent.synthesis.traces.refused_steps import drop_refused_steps
 from agent.synthesis.traces.trace_side_effects import OPENS_TAB, SIDE_EFFECTS_KEY
-from kb_schema.execution_traces import ANSWERS, ExecutionTrace, TraceStep
+from kb_schema.execution_traces import ANSWERS, CLOSES_OVERLAY, ExecutionTrace, TraceStep
 from kb_schema.selectors import Selector
 from web_pages.accessible_names import INTERACTIVE_ROLES
 
@@ -99,6 +100,8 @@ def _from_the_beginning(begun: TraceStep | None, step: TraceStep) -> TraceStep:
 
 
 def _happened(step: TraceStep) -> bool:
+    if step.metadata.get(CLOSES_OVERLAY):
+        return False  # a run closes it by itself
     return step.result is None or (step.result.success and not step.result.action_skipped)
 
 
