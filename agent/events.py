@@ -107,6 +107,8 @@ class ActionDone(Event):
     """The keys of `kb_schema.step_metadata`."""
     value: str | None = None
     """What the action read from the page."""
+    beside: bool = False
+    """It was done in a second tab, in which a run only reads: no step of the task."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +122,8 @@ class AddressOpened(Event):
     """None if no listener wants it."""
     duration_ms: float
     error: str | None = None
+    beside: bool = False
+    """As of an action: it was opened in a second tab."""
 
 
 @dataclass(frozen=True, slots=True)

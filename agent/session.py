@@ -128,6 +128,8 @@ class Session:
     """What the page showed before the last press; None: nothing was pressed yet, or it could not be read."""
     entries: UnsavedEntries = field(default_factory=UnsavedEntries)
     """What was entered on the page and sent nowhere."""
+    beside: bool = False
+    """It reads pages in a second tab, which is no step of the task."""
     criteria: Callable[[], Awaitable[bool]] | None = None
     """Whether the success criteria of the run hold now; None: it has none."""
     last_known: str | None = None
@@ -158,6 +160,7 @@ class Session:
         return replace(
             self,
             page=page,
+            beside=True,
             veil=None,
             entries=UnsavedEntries(),
             last_known=None,

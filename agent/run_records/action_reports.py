@@ -70,6 +70,7 @@ async def report_action(
                 error=redact(error),
                 metadata=redact(report.metadata),
                 value=redact(report.value),
+                beside=session.beside,
             )
         )
 
@@ -78,7 +79,8 @@ async def report_action(
 async def report_opening(session: Session, url: str) -> AsyncIterator[None]:
     """Report that the body opens an address, as `AddressOpened`."""
     url_before = session.page.url
-    html_before = (await session.snapshot()).html if session.bus.pages else None
+    began_blank = url_before.startswith("about:")  # there is no page before the first one
+    html_before = (await session.snapshot()).html if session.bus.pages and not began_blank else None
     started, error = time.monotonic(), None
     try:
         yield
@@ -95,6 +97,7 @@ async def report_opening(session: Session, url: str) -> AsyncIterator[None]:
                 html_before,
                 (time.monotonic() - started) * 1000,
                 redact(error),
+                session.beside,
             )
         )
 

@@ -77,6 +77,8 @@ class SessionTrace:
     def __call__(self, event: Event) -> None:
         """Handle one event; the listener of the bus."""
         match event:
+            case AddressOpened(beside=True) | ActionDone(beside=True):
+                return
             case TaskStarted(task_id=task_id, name=name, depth=0):
                 if self._writer.turns:  # what was opened before the first task is how that one begins
                     self._flush(None, None)

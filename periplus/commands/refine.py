@@ -199,7 +199,9 @@ def _describe(documents: Sequence[Workflow | Task]) -> list[str]:
 
     lines: list[str] = []
     for document in documents:
-        told = {key: each for key, each in document.to_json().items() if key != "provenance"}
+        told = {
+            key: each for key, each in document.to_json().items() if key not in ("provenance", "website_id")
+        }
         name = told.get("workflow_id") or told.get("task_id")
         text = yaml.safe_dump(told, sort_keys=True, allow_unicode=True, width=1_000)
         lines += [f"{name}: {line}" for line in text.splitlines()]

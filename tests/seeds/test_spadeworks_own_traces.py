@@ -9,7 +9,8 @@ from agent.execution.workflow_runner import run_workflow
 from agent.run_records.session_trace import SessionTrace
 from agent.synthesis.synthesis_pipeline import add_workflow_documents
 from periplus.synthesis.workflow_synthesis import induce_workflow, mark_unverified, read_traces
-from tests.support.live_spadeworks import live, stores, visiting  # noqa: F401 - fixtures
+from tests.support import warm
+from tests.support.live_spadeworks import ACCOUNT, SEED, live, stores, visiting  # noqa: F401 - fixtures
 from tests.support.people import secrets
 
 WORDS = ("Good evening", "How can we help?", "Welcome back")
@@ -50,3 +51,25 @@ async def test_three_runs_on_three_agents_become_a_workflow_for_any_agent(browse
             assert done.complete, (done.error, done.steps)
             agents = live.state()["agents"]
         assert [each["name"] for each in agents if each["greeting"].startswith("Ahoi")] == [name]
+
+
+@pytest.mark.timeout(300)
+def test_a_task_that_looks_for_its_effect_in_a_second_tab_is_collected_published_and_refined(live, tmp_path):  # noqa: F811
+    def periplus(*arguments: str):
+        done = warm.run("periplus", *arguments, cwd=tmp_path, env={"COLUMNS": "200"}, timeout=200)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    periplus("kb", "load", str(SEED / "kb"))
+    account = [part for name, value in ACCOUNT.items() for part in ("-i", f"{name}={value}")]
+    collect = ["collect", "create_agent", "--base-url", live.base, *account]
+    more = ["--synthesize", "Add agents", "--validate", "1", "--publish"]
+    said = periplus(*collect, "--runs", "3", "--out", "c", *more)
+    assert "3 of 3 done" in said
+    assert "1 with inputs, 0 optional, 0 loops, 0 branches, 0 agent steps" in said
+    assert "0 not derived" in said
+    assert "validation: 1 of 1 runs did what their trace shows; 1 of 1 traces were held out" in said
+    assert "--input agent_name=VALUE" in said
+    periplus(*collect, "--runs", "1", "--out", "d")
+    refined = periplus("refine", "Add_agents", "d/runs", "--base-url", live.base, "--no-validate")
+    assert "4 traces, 1 of them new; the workflow stays as it is" in refined
