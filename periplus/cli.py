@@ -7,12 +7,15 @@ import io
 import os
 import sys
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
 
 from periplus import __version__
+
+_UsageError: Any = typer.BadParameter.__base__
+"""What typer raises for arguments that a command does not take; typer itself does not export it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +86,8 @@ class _LazyCommandGroup(TyperGroup):
         return typer.core.TyperCommand(cmd_name, help=lazy.help)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            raise _unknown_command(args[0])
         name, command, rest = super().resolve_command(ctx, args)
         if name in COMMANDS:
             module = importlib.import_module(COMMANDS[name].module)
@@ -100,6 +105,36 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+def _report_usage(error: Any) -> NoReturn:
+    """Print what is wrong with the arguments, without boxes and line breaks, and end the process with code 2."""
+    if type(error).__name__ == "NoArgsIsHelpError":
+        error.show()
+        sys.exit(error.exit_code)
+    from periplus.errors import UserError, report_error  # noqa: PLC0415 - only needed after an error
+    from periplus.terminal.command_console import CommandConsole  # noqa: PLC0415
+
+    text, _, close = error.format_message().replace("Input should be", "expected").partition(" Did you mean ")
+    command = error.ctx.command_path if error.ctx is not None else "periplus"
+    fix = f"`{command} --help` shows how it is used"
+    meant = getattr(error, "possibilities", None)
+    if meant:
+        text, fix = f"no option {error.option_name}", f"did you mean {' or '.join(meant)}?"
+    elif close:
+        fix = f"did you mean {close}"
+    text = text.rstrip(".")
+    shown = UserError(text[:1].lower() + text[1:], fix=fix)
+    sys.exit(report_error(shown, CommandConsole(stderr=True)))
+
+
+def _unknown_command(name: str) -> Exception:
+    from kb_schema.documents import did_you_mean  # noqa: PLC0415 - only needed after an error
+    from periplus.errors import UserError  # noqa: PLC0415
+
+    return UserError(
+        f"no command {name!r}", fix=did_you_mean(name, COMMANDS) or "`periplus --help` lists the commands"
+    )
 
 
 def _show_version(asked: bool) -> None:
@@ -133,10 +168,15 @@ def main(args: list[str] | None = None) -> None:
             stream.reconfigure(errors="backslashreplace")
     command = typer.main.get_command(app)
     try:
-        command.main(args=args, prog_name="periplus")
+        ended = command.main(args=args, prog_name="periplus", standalone_mode=False)
+        sys.exit(ended if isinstance(ended, int) else 0)
+    except _UsageError as exc:
+        _report_usage(exc)
+    except typer.Abort:
+        typer.echo("aborted", err=True)
+        sys.exit(1)
     except (Exception, KeyboardInterrupt) as exc:  # noqa: BLE001 - the outermost boundary of the process
-        from rich.console import Console  # noqa: PLC0415 - only needed after an error
+        from periplus.errors import report_error  # noqa: PLC0415 - only needed after an error
+        from periplus.terminal.command_console import CommandConsole  # noqa: PLC0415
 
-        from periplus.errors import report_error  # noqa: PLC0415
-
-        sys.exit(report_error(exc, Console(stderr=True)))
+        sys.exit(report_error(exc, CommandConsole(stderr=True)))

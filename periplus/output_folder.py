@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from kb_schema.session_reader import MANIFEST
@@ -34,3 +37,37 @@ def prepare_output_folder(folder: Path) -> Path:
             f"{folder} cannot be created: {exc.strerror}", fix="name another folder with --out"
         ) from exc
     return folder
+
+
+@contextmanager
+def open_output_folder(folder: Path) -> Iterator[Path]:
+    """Create the folder if necessary. An error that leaves it without anything done removes it again.
+
+    Raises `UserError` as `prepare_output_folder` does.
+    """
+    is_new = not folder.exists()
+    above = next(each for each in folder.absolute().parents if each.exists())
+    prepare_output_folder(folder)
+    try:
+        yield folder
+    except Exception:
+        if is_new and _contains_nothing_done(folder):
+            shutil.rmtree(folder, ignore_errors=True)
+            _remove_empty_parents(folder.absolute().parent, above)
+        raise
+
+
+def _contains_nothing_done(folder: Path) -> bool:
+    """Return whether a folder has only a session without an action, or less."""
+    session = folder / SESSION
+    return all(
+        path.is_dir() or (path.is_relative_to(session) and (path.name == MANIFEST or not path.stat().st_size))
+        for path in folder.rglob("*")
+    )
+
+
+def _remove_empty_parents(folder: Path, last: Path) -> None:
+    """Remove a folder and those above it, below `last`, as long as they are empty."""
+    while folder != last and folder.is_relative_to(last) and not any(folder.iterdir()):
+        folder.rmdir()
+        folder = folder.parent

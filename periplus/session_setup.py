@@ -44,6 +44,10 @@ async def open_browser_context(
 @asynccontextmanager
 async def start_browser(*, headed: bool | None = None) -> AsyncIterator[Browser]:
     """Start Chromium. `headed` None: show it if there is a display. Raises `UserError` if it cannot start."""
+    if headed and not has_display():
+        raise UserError(
+            "no display to show the browser on", fix="use --headless, xvfb-run, or a machine with a display"
+        )
     headless = not (has_display() if headed is None else headed)
     async with async_playwright() as playwright:
         try:

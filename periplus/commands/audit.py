@@ -9,7 +9,6 @@ from typing import Annotated
 
 import typer
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
@@ -22,6 +21,7 @@ from periplus.audit_setup import open_audit_log, start_audit_log
 from periplus.commands.command_output import print_json
 from periplus.errors import UserError
 from periplus.exit_codes import ExitCode
+from periplus.terminal.command_console import CommandConsole
 
 ERASED = "(erased)"
 LONGEST = 80
@@ -51,7 +51,7 @@ ActionOption = Annotated[
     str | None, typer.Option(metavar="ACTION", help=f"Only these: {', '.join(ACTIONS)}.", show_default=False)
 ]
 
-out = Console()
+out = CommandConsole()
 
 
 @app.command("list")

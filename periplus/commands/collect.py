@@ -26,6 +26,7 @@ from periplus.foreign_input import read_foreign
 from periplus.store_selection import ArangoUrl, MongoUrl
 from periplus.synthesis.workflow_synthesis import read_traces
 from periplus.terminal.live_view import QueuedPrompts, find_terminal_prompts
+from periplus.terminal.command_console import CommandConsole
 
 if TYPE_CHECKING:
     from kb_schema.execution_traces import ExecutionTrace
@@ -148,7 +149,7 @@ def collect(
     Exit codes: 0 all runs succeeded, 1 a run failed, 2 an error to correct, 5 a run is unverified,
     130 interrupted.
     """
-    console = Console(stderr=as_json)
+    console = CommandConsole(stderr=as_json)
     selection = parse_workers(workers)
     from periplus.fleet.fleet_setup import choose_store_addresses  # noqa: PLC0415
     from periplus.fleet.run_collection import RunCollectionSettings  # noqa: PLC0415 - slow import
@@ -304,7 +305,7 @@ def _read_collection(
         raise UserError("the task is missing", fix="periplus collect TASK (or --resume DIR)")
     if inputs is not None:
         rows = read_foreign(inputs, budget, read_input_rows, inputs)
-        website_id = asyncio.run(find_website(settings.store_addresses, website))
+        website_id = asyncio.run(find_website(settings.store_addresses, website, task))
         prepare_output_folder(settings.folder)
     else:
         website_id, rows = asyncio.run(_make_rows(task, made, website, settings))

@@ -8,13 +8,29 @@ from typing import Annotated
 
 import typer
 
+from kb_schema.url_patterns import is_web_address
 from periplus.errors import UserError
 from periplus.foreign_input import DEFAULT_BUDGET, ImportBudget
 from periplus.settings import load_settings
 
 WebsiteId = Annotated[str | None, typer.Option(help="The website's id; required if the store has several.")]
+
+
+def check_base_url(url: str | None) -> str | None:
+    """Return the URL as it is. Raises `UserError` if it is no web address."""
+    if url is not None and not is_web_address(url):
+        raise UserError(
+            f"--base-url: {url!r} is not a web address", fix="write it like http://127.0.0.1:8080"
+        )
+    return url
+
+
 BaseUrl = Annotated[
-    str | None, typer.Option(help="The site's base URL, if it differs from the one in the knowledge base.")
+    str | None,
+    typer.Option(
+        callback=check_base_url,
+        help="The site's base URL, if it differs from the one in the knowledge base.",
+    ),
 ]
 Headed = Annotated[bool | None, typer.Option("--headed/--headless", help="Show the browser.")]
 
@@ -62,7 +78,11 @@ def parse_inputs(pairs: Iterable[str]) -> dict[str, str]:
 
 DemoName = Annotated[str, typer.Argument(help="The name of a built-in demo, or a folder with a seed.yaml.")]
 DemoBaseUrl = Annotated[
-    str | None, typer.Option(help="Use a site that is already running; by default the demo starts its own.")
+    str | None,
+    typer.Option(
+        callback=check_base_url,
+        help="Use a site that is already running; by default the demo starts its own.",
+    ),
 ]
 DemoWorkers = Annotated[
     str,

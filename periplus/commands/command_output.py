@@ -1,4 +1,4 @@
-"""Output that several commands share: JSON for scripts, changed values and trees for people."""
+"""Output that several commands share: JSON for scripts, changed values for people."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.tree import Tree
 
 from loaders.diffs.diff_summary import format_count
 from loaders.diffs.knowledge_diff import ValueChange
@@ -30,8 +29,6 @@ LONGEST = 120
 """Maximum number of characters shown of one value."""
 BEFORE = 30
 """How many of them precede the first difference when the value is longer."""
-WIDEST = 100_000
-"""Columns of an output that is not a terminal: lines are neither wrapped nor cut."""
 
 
 def format_change(change: ValueChange) -> str:
@@ -47,14 +44,6 @@ def format_change(change: ValueChange) -> str:
         escape(with_hidden(_cut_value(text, same))) if text else "[dim]nothing[/]" for text in texts
     )
     return f"[cyan]{escape(one_line(change.path, LONGEST))}[/] {before} [dim]->[/] {after}"
-
-
-def print_tree(console: Console, tree: Tree) -> None:
-    """Print a tree. On a terminal lines are wrapped; otherwise each entry stays on one line."""
-    if console.is_terminal:
-        console.print(tree, highlight=False)
-    else:
-        Console(file=console.file, width=WIDEST).print(tree, highlight=False)
 
 
 def _change_values(change: ValueChange) -> tuple[Any, Any]:

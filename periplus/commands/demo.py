@@ -30,6 +30,7 @@ from periplus.exit_codes import ExitCode
 from periplus.seed_sites.seed_manifests import Seed, find_seed
 from periplus.settings import load_settings
 from periplus.store_selection import get_store_urls
+from periplus.terminal.command_console import CommandConsole
 
 if TYPE_CHECKING:
     from periplus.demos.filmed_demo import DemoResult
@@ -128,7 +129,7 @@ def demo(
     The run is stored with the other runs.
     Ctrl-C stops the demo and keeps what was recorded so far.
     """
-    console = Console()
+    console = CommandConsole()
     data_dir = load_settings().data_dir
     if website is None:
         if inputs or storage_state or sign_in_form or sign_in_url:
@@ -142,7 +143,7 @@ def demo(
         seed, flow = _find_website(website, flow, inputs, storage_state, sign_in_form, sign_in_url)
         mongodb_url, arangodb_url = get_store_urls(mongodb_url, arangodb_url)
     from periplus.demos.filmed_demo import DemoSettings, run_demo  # noqa: PLC0415
-    from periplus.output_folder import prepare_output_folder  # noqa: PLC0415
+    from periplus.output_folder import open_output_folder  # noqa: PLC0415
 
     if workers != "1" and not rehearse:
         raise UserError("--workers needs --rehearse", fix="add --rehearse, or leave --workers out")
@@ -156,8 +157,8 @@ def demo(
         wanted = RehearsalSettings(
             flow, speed if asked else 0.0, headed, base_url, mongodb_url, arangodb_url, language, workers
         )
-        folder = prepare_output_folder(out or _fresh_folder(seed, flow))
-        ready = asyncio.run(run_rehearsal(seed, wanted, data_dir, folder, console))
+        with open_output_folder(out or _fresh_folder(seed, flow)) as folder:
+            ready = asyncio.run(run_rehearsal(seed, wanted, data_dir, folder, console))
         raise typer.Exit(ExitCode.DONE if ready else ExitCode.FAILED)
     settings = DemoSettings(
         flow,
@@ -173,12 +174,12 @@ def demo(
         gif=film_format is FilmFormat.gif,
         afresh=fresh,
     )
-    folder = prepare_output_folder(out or _fresh_folder(seed, flow))
-    if isinstance(seed, Seed):
-        console.print(f"[bold]{escape(seed.title or seed.name)}[/] {escape(seed.description)}".rstrip())
-    else:
-        console.print(f"[bold]{escape(seed.name)}[/]")
-    result = asyncio.run(run_demo(seed, settings, data_dir=data_dir, out=folder, console=console))
+    with open_output_folder(out or _fresh_folder(seed, flow)) as folder:
+        if isinstance(seed, Seed):
+            console.print(f"[bold]{escape(seed.title or seed.name)}[/] {escape(seed.description)}".rstrip())
+        else:
+            console.print(f"[bold]{escape(seed.name)}[/]")
+        result = asyncio.run(run_demo(seed, settings, data_dir=data_dir, out=folder, console=console))
     _print_demo_result(console, result)
     if result.presentation.interrupted:
         raise typer.Exit(ExitCode.INTERRUPTED)

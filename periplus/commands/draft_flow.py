@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 
 from agent.inferencer import InferenceFailed, ModelInferencer
@@ -27,6 +26,7 @@ from periplus.demos.narration_wording import reword_narration
 from periplus.errors import UserError
 from periplus.foreign_input import read_foreign
 from periplus.store_selection import ArangoUrl, MongoUrl, open_selected_stores
+from periplus.terminal.command_console import CommandConsole
 from periplus.website_selection import list_websites, select_website
 
 MOST_MENTIONS = 2
@@ -39,7 +39,7 @@ HEAD = """\
 """
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
-console = Console()
+console = CommandConsole()
 
 
 @app.command()

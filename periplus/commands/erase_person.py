@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 
 from loaders.markup_escapes import one_line
@@ -20,13 +19,14 @@ from periplus.privacy.person_erasure import ErasurePlaces, ErasureReport, erase_
 from periplus.run_store_adapters import open_run_store
 from periplus.settings import load_settings
 from periplus.store_selection import MongoUrl
+from periplus.terminal.command_console import CommandConsole
 
 LONGEST = 100
 SHOWN = 20
 """Places of one kind that are listed; `--json` lists all."""
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
-out = Console()
+out = CommandConsole()
 
 
 @app.command()

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 
 from loaders.screen_learner.page_clusters import cluster_pages
@@ -16,8 +15,9 @@ from periplus.commands.command_options import ImportMemory, ImportSeconds, choos
 from periplus.commands.command_output import format_count, print_json
 from periplus.errors import UserError
 from periplus.learned_screens.sorted_pages import SortedPage, read_stored_pages
+from periplus.terminal.command_console import CommandConsole
 
-out = Console()
+out = CommandConsole()
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
 

@@ -20,6 +20,7 @@ from periplus.commands.command_options import ImportMemory, ImportSeconds, choos
 from periplus.commands.command_output import format_count
 from periplus.errors import UserError
 from periplus.foreign_input import InputTooLarge, read_foreign
+from periplus.terminal.command_console import CommandConsole
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 FOLDER = Path("out") / "traces"
@@ -62,7 +63,7 @@ def import_(
 
     Exit codes: 0 done, 2 something was left out or a file is not a recording (the rest is imported).
     """
-    console = Console()
+    console = CommandConsole()
     refused: list[str] = []
     left_out = 0
     marks = MarkedFields(frozenset(secret or ()), frozenset(no_secret or ()))

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.tree import Tree
@@ -44,11 +43,12 @@ from periplus.commands import (
     kb_stores,
 )
 from periplus.commands.command_options import ImportMemory, ImportSeconds, choose_import_budget
-from periplus.commands.command_output import format_change, format_count, print_json, print_tree
+from periplus.commands.command_output import format_change, format_count, print_json
 from periplus.errors import UserError, print_problems
 from periplus.exit_codes import ExitCode
 from periplus.foreign_input import ImportBudget, read_foreign
 from periplus.store_selection import ArangoUrl, MongoUrl, open_selected_stores
+from periplus.terminal.command_console import CommandConsole
 
 app = typer.Typer(
     help="Validate, load, export and compare knowledge bases.",
@@ -84,8 +84,8 @@ class DiffForm(StrEnum):
 
 StoresContext = AbstractAsyncContextManager[Stores]
 
-out = Console()
-err = Console(stderr=True)
+out = CommandConsole()
+err = CommandConsole(stderr=True)
 
 app.command()(kb_stores.init)
 app.command()(kb_status.status)
@@ -254,7 +254,7 @@ def diff_(
             soft_wrap=True,
         )
     else:
-        print_tree(out, _diff_tree(website_id, words, new_website=old is None))
+        out.print(_diff_tree(website_id, words, new_website=old is None), highlight=False)
     if exit_code and found:
         raise typer.Exit(ExitCode.FAILED)
 

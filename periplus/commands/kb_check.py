@@ -12,7 +12,6 @@ from typing import Annotated, Any
 
 import typer
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
@@ -35,13 +34,14 @@ from periplus.errors import UserError
 from periplus.exit_codes import ExitCode
 from periplus.foreign_input import ImportBudget, read_foreign
 from periplus.store_selection import ArangoUrl, MongoUrl, open_selected_stores
+from periplus.terminal.command_console import CommandConsole
 from periplus.website_selection import list_websites, select_website
 
 """The exit code if a finding breaks identification."""
 NAMES_SHOWN, IDLE_SHOWN = 4, 20
 
-out = Console()
-err = Console(stderr=True)
+out = CommandConsole()
+err = CommandConsole(stderr=True)
 
 
 def check(

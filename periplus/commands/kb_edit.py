@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.tree import Tree
 
@@ -25,11 +24,12 @@ from loaders.edits.splitting import split as split_screen
 from loaders.files.folder_changes import write_new_knowledge
 from loaders.markup_escapes import one_line
 from periplus.commands.command_options import StoredWebsite, choose_import_budget
-from periplus.commands.command_output import format_change, format_count, print_json, print_tree
+from periplus.commands.command_output import format_change, format_count, print_json
 from periplus.errors import UserError
 from periplus.foreign_input import read_foreign
 from periplus.knowledge_edits import MakeEdit, store_edit
 from periplus.store_selection import ArangoUrl, MongoUrl, open_selected_stores
+from periplus.terminal.command_console import CommandConsole
 from periplus.website_selection import list_websites, select_website
 
 MOST_VALUES = 4
@@ -54,7 +54,7 @@ Kind = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
-out = Console()
+out = CommandConsole()
 
 
 def rename(
@@ -194,7 +194,9 @@ def _edit(
         print_json(out, _to_json(before.website.website_id, changes, edit, where))
         return
     title = "would change" if dry_run else "changed"
-    print_tree(out, _build_tree(f"{title} {format_count(len(changes), 'document')}: {where}", changes))
+    out.print(
+        _build_tree(f"{title} {format_count(len(changes), 'document')}: {where}", changes), highlight=False
+    )
     for each in edit.left:
         out.print(f"[yellow]look at[/] {escape(one_line(each, 300))}", soft_wrap=True, highlight=False)
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 
 from agent.verification.generation.ruff_format import format_source
@@ -26,12 +25,13 @@ from periplus.commands.command_options import ImportMemory, ImportSeconds, Store
 from periplus.errors import UserError
 from periplus.foreign_input import read_foreign
 from periplus.store_selection import ArangoUrl, MongoUrl, open_selected_stores
+from periplus.terminal.command_console import CommandConsole
 from periplus.website_selection import list_websites, select_website
 
 MOST_LEFT_OUT = 10
 """Maximum number of omitted items that are listed."""
 
-out = Console()
+out = CommandConsole()
 
 
 class ExportForm(StrEnum):

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 import typer
 from pydantic import TypeAdapter, ValidationError
-from rich.console import Console
 from rich.markup import escape
 
 from kb_schema import KnowledgeError
@@ -26,11 +25,12 @@ from periplus.commands.command_options import ImportMemory, ImportSeconds, choos
 from periplus.commands.command_output import format_count
 from periplus.errors import UserError
 from periplus.foreign_input import ImportBudget, child_seconds, read_foreign
+from periplus.terminal.command_console import CommandConsole
 
 MOST_NOTES = 20
 """Maximum number of notes that are printed."""
 
-out = Console()
+out = CommandConsole()
 
 
 class ImportForm(StrEnum):

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.tree import Tree
 
@@ -25,12 +24,13 @@ from loaders.knowledge_migration import (
     plan_store,
 )
 from periplus.commands.command_options import ImportMemory, ImportSeconds, choose_import_budget
-from periplus.commands.command_output import format_change, print_tree
+from periplus.commands.command_output import format_change
 from periplus.errors import UserError
 from periplus.foreign_input import read_foreign
 from periplus.store_selection import ArangoUrl, MongoUrl, open_selected_stores
+from periplus.terminal.command_console import CommandConsole
 
-out = Console()
+out = CommandConsole()
 
 
 def migrate(
@@ -104,7 +104,7 @@ def _show(plans: Sequence[FolderMigrationPlan | StoreMigrationPlan], *, dry_run:
         return
     for plan in plans:
         if plan:
-            print_tree(out, _tree(_name(plan), plan.documents))
+            out.print(_tree(_name(plan), plan.documents), highlight=False)
     changed = sum(len(plan.documents) for plan in plans)
     if not changed:
         out.print(

@@ -10,7 +10,6 @@ from typing import Annotated, Any
 
 import typer
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
@@ -37,6 +36,7 @@ from periplus.commands.command_output import format_change, print_json
 from periplus.errors import UserError
 from periplus.foreign_input import read_foreign
 from periplus.store_selection import ArangoUrl, MongoUrl, open_selected_stores
+from periplus.terminal.command_console import CommandConsole
 
 app = typer.Typer(
     help="List, show, accept and reject changes that runs propose.",
@@ -73,7 +73,7 @@ Ids = Annotated[
 LONGEST_NOTE = 1_000
 """Maximum number of characters of a run's note."""
 
-out = Console()
+out = CommandConsole()
 
 
 @app.command("list")

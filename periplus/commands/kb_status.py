@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 import typer
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
@@ -22,6 +21,7 @@ from periplus.commands.command_output import format_count, print_json
 from periplus.exit_codes import ExitCode
 from periplus.run_store_adapters import open_unprepared_run_store
 from periplus.store_selection import ArangoUrl, MongoUrl, open_unprepared_stores
+from periplus.terminal.command_console import CommandConsole
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
@@ -43,7 +43,7 @@ _PROPOSALS: dict[ProposalStatus, str] = {
 }
 """Status of a proposal -> its name in the output; open proposals come last."""
 
-out = Console()
+out = CommandConsole()
 
 
 def status(*, mongodb_url: MongoUrl = None, arangodb_url: ArangoUrl = None, as_json: AsJson = False) -> None:

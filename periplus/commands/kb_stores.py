@@ -10,7 +10,6 @@ from functools import partial
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
@@ -34,13 +33,14 @@ from periplus.store_selection import (
     open_unprepared_stores,
     parse_store_location,
 )
+from periplus.terminal.command_console import CommandConsole
 from periplus.website_selection import list_websites
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 PLACE = "embedded:DIR or mongodb://HOST/DATABASE"
 
-out = Console()
-err = Console(stderr=True)
+out = CommandConsole()
+err = CommandConsole(stderr=True)
 
 
 def init(*, mongodb_url: MongoUrl = None, arangodb_url: ArangoUrl = None, as_json: AsJson = False) -> None:

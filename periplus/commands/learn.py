@@ -10,7 +10,6 @@ from typing import Annotated, Any
 
 import typer
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
@@ -50,6 +49,7 @@ from periplus.learned_screens.sorted_pages import (
 )
 from periplus.store_selection import ArangoUrl, MongoUrl, open_selected_stores
 from periplus.synthesis.workflow_synthesis import read_traces
+from periplus.terminal.command_console import CommandConsole
 from periplus.website_selection import list_websites, select_website, suggest_website_id
 
 """Nothing was learned."""
@@ -57,8 +57,8 @@ WRONG_SHOWN = 20
 LONGEST_SHOWN = 500
 """Characters of a name or a reason."""
 
-out = Console()
-err = Console(stderr=True)
+out = CommandConsole()
+err = CommandConsole(stderr=True)
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
 

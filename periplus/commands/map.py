@@ -42,6 +42,7 @@ from periplus.run_store_adapters import open_run_store
 from periplus.session_setup import start_browser
 from periplus.settings import load_settings
 from periplus.store_selection import ArangoUrl, MongoUrl, open_selected_stores
+from periplus.terminal.command_console import CommandConsole
 from periplus.website_selection import list_websites, select_website, suggest_website_id
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
@@ -184,7 +185,7 @@ def map_(
 
     Exit codes: 0 done, 2 an error to correct, 130 interrupted (the pages so far were written).
     """
-    console = Console(stderr=as_json)
+    console = CommandConsole(stderr=as_json)
     opening = open_selected_stores(mongodb_url, arangodb_url) if load or sign_in is not None else None
     if update or apply or propose:
         alone = not (resume or redraw is not None or force or workers != "1")
@@ -227,7 +228,7 @@ def map_(
         if not as_json:
             console.print(f"loaded       {escape(loaded.website_id)}, generation {loaded.generation}")
     if as_json:
-        print_json(Console(), summary_json(chart, folder))
+        print_json(CommandConsole(), summary_json(chart, folder))
     else:
         print_map_summary(console, chart, folder, loaded=load)
     if stopped:
@@ -409,7 +410,7 @@ def _update(
         asyncio.run(_load(update.edit.knowledge, open_stores()))
     if as_json:
         print_json(
-            Console(), update_to_json(update.report) | {"proposals": proposed, "applied": chosen.apply}
+            CommandConsole(), update_to_json(update.report) | {"proposals": proposed, "applied": chosen.apply}
         )
     else:
         print_update(console, update, applied=chosen.apply, proposed=proposed)

@@ -11,7 +11,6 @@ from typing import Annotated
 
 import typer
 from pydantic import ValidationError
-from rich.console import Console
 from rich.table import Table
 
 from kb_store.audit.audit_recorder import record
@@ -20,6 +19,7 @@ from mcp_server.security.access_scopes import READ, REVIEW, WRITE, AccessScope
 from periplus.audit_setup import start_audit_log
 from periplus.errors import UserError
 from periplus.mcp_settings import load_mcp_settings
+from periplus.terminal.command_console import CommandConsole
 
 app = typer.Typer(
     help="Create, list and revoke bearer tokens for the MCP server over HTTP.",
@@ -117,7 +117,7 @@ def show(*, file: FileOption = None) -> None:
             f"{entry.created_at:%Y-%m-%d}",
             f"{until}{' (expired)' * over}",
         )
-    Console().print(table)
+    CommandConsole().print(table)
 
 
 @app.command()

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from agent.optimization.sources import MAX_PATCHES
 from kb_schema.suite_optimization import ExecutionMode
@@ -19,6 +18,7 @@ from periplus.exit_codes import ExitCode
 from periplus.optimization.optimization_run import OptimizeSettings, run_optimization
 from periplus.optimization.optimization_view import OptimizeView, print_optimization_report
 from periplus.output_folder import check_output_folder
+from periplus.terminal.command_console import CommandConsole
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
@@ -131,7 +131,7 @@ def optimize(
 
     Exit codes: 0 all tests pass, 1 a test still fails, 2 an error to correct.
     """
-    console = Console(stderr=as_json)
+    console = CommandConsole(stderr=as_json)
     moment = datetime.now().astimezone()
     if mode == "simulate" and out is None:
         raise UserError("--mode simulate needs an earlier execution", fix="name its folder with --out")

@@ -6,16 +6,16 @@ import asyncio
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from periplus.commands.command_output import print_json
 from periplus.privacy.retention import load_retention_settings, prune
 from periplus.run_store_adapters import open_run_store
 from periplus.settings import load_settings
 from periplus.store_selection import ArangoUrl, MongoUrl, open_selected_stores
+from periplus.terminal.command_console import CommandConsole
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
-out = Console()
+out = CommandConsole()
 
 
 @app.command("prune")

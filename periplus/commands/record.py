@@ -39,6 +39,7 @@ from periplus.recorded_websites import ensure_website
 from periplus.session_setup import VIEWPORT, start_browser
 from periplus.signals import on_signals
 from periplus.store_selection import ArangoUrl, MongoUrl, open_selected_stores
+from periplus.terminal.command_console import CommandConsole
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
@@ -102,7 +103,7 @@ def record(
     folder = out or Path("out") / "traces" / f"{_slugify(name)}-{datetime.now().astimezone():%Y%m%d-%H%M%S}"
     if (folder / MANIFEST).exists():
         raise UserError(f"{folder} already contains a trace", fix="name another folder with --out")
-    console = Console()
+    console = CommandConsole()
     recording, replayed = asyncio.run(
         _record(url, name, folder, console, storage_state, check=check, secrets=secret or ())
     )

@@ -11,7 +11,6 @@ from typing import Annotated, cast
 
 import click
 import typer
-from rich.console import Console
 from rich.markup import escape
 
 from kb_schema import KnowledgeBase, KnowledgeError
@@ -34,13 +33,14 @@ from periplus.run_store_adapters import open_run_store
 from periplus.runs.tried_tasks import list_tried_tasks
 from periplus.settings import load_settings
 from periplus.store_selection import ArangoUrl, MongoUrl, get_store_urls, open_selected_stores
+from periplus.terminal.command_console import CommandConsole
 from periplus.website_selection import list_websites, select_website
 
 KEYS = {"k": "keep", "r": "rename", "m": "merge", "d": "delete", "s": "skip", "q": "quit"}
 LONGEST = 200
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
-out = Console()
+out = CommandConsole()
 
 
 @app.command()

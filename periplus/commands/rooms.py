@@ -17,6 +17,7 @@ from periplus.log_setup import log_to_stderr
 from periplus.rooms.room_settings import RoomSettings, load_room_settings
 from periplus.seed_sites.seed_manifests import Seed, find_seed
 from periplus.settings import load_settings
+from periplus.terminal.command_console import CommandConsole
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
@@ -73,7 +74,7 @@ def rooms(
         arangodb_url=arangodb_url,
         headed=headed,
     )
-    asyncio.run(_serve(seed, environment, settings, flow, port, Console() if invite else None))
+    asyncio.run(_serve(seed, environment, settings, flow, port, CommandConsole() if invite else None))
 
 
 async def _serve(

@@ -21,7 +21,7 @@ from kb_store.runs.run_store import RunStore
 from periplus.commands.command_options import BaseUrl, Headed, WebsiteId, parse_inputs
 from periplus.errors import UserError
 from periplus.exit_codes import ExitCode, exit_code_for
-from periplus.output_folder import check_output_folder, prepare_output_folder
+from periplus.output_folder import check_output_folder, open_output_folder
 from periplus.run_store_adapters import LAST, find_run, open_run_store
 from periplus.runs.begun_run import check_last_run_recorded, note_begun_run
 from periplus.runs.run_checks import check_run_request
@@ -37,6 +37,7 @@ from periplus.runs.task_runs import (
 from periplus.session_setup import open_browser_context
 from periplus.settings import load_settings
 from periplus.store_selection import ArangoUrl, MongoUrl, open_selected_stores
+from periplus.terminal.command_console import CommandConsole
 from periplus.terminal.live_view import RunLiveView, find_terminal_prompts
 from periplus.website_selection import list_websites, select_website
 
@@ -139,7 +140,7 @@ def run(
 
     Exit codes: 0 done, 1 failed, 2 an error to correct, 3 a person is needed, 4 partly done, 5 unverified.
     """
-    console = Console(stderr=as_json)
+    console = CommandConsole(stderr=as_json)
     asked = _RunOptions(
         task,
         goal,
@@ -266,10 +267,9 @@ async def _run(
         view = RunLiveView(console, f"{run_request.website_id}: {run_request.subject}")
         resources = _build_run_resources(asked, stores, runs, folder, view, console)
         if not run_request.carries_on:
-            await check_run_request(run_request, stores, asks=resources.asker is not None)
+            run_request = await check_run_request(run_request, stores, resources.asker)
             note_begun_run(load_settings().data_dir, run_request.run_id, run_request.subject)
-        prepare_output_folder(folder)
-        with view:
+        with open_output_folder(folder), view:
             return await execute_task_run(run_request, resources)
 
 
@@ -279,8 +279,8 @@ async def _undo(
     opening, run_store = store_contexts
     async with opening as stores, run_store as runs:
         run = await find_run(runs, asked.undo or LAST, but=frozenset({"undo"}))
-        prepare_output_folder(folder)
-        with RunLiveView(console, f"{run.website_id}: undoing {run.subject}") as view:
+        title = f"{run.website_id}: undoing {run.subject}"
+        with open_output_folder(folder), RunLiveView(console, title) as view:
             resources = _build_run_resources(asked, stores, runs, folder, view, console)
             return await undo_run(run, resources, base_url=asked.base_url, values=asked.values)
 

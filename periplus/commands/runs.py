@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
@@ -20,6 +19,7 @@ from periplus.demos.demo_measurements import UnansweredRequest, list_unanswered,
 from periplus.run_store_adapters import LAST, find_run, open_run_store
 from periplus.settings import load_settings
 from periplus.store_selection import MongoUrl
+from periplus.terminal.command_console import CommandConsole
 
 _STYLES = {
     "success": "green",
@@ -50,7 +50,7 @@ OfWebsite = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
-out = Console()
+out = CommandConsole()
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,6 @@ from typing import Annotated
 import typer
 from playwright.async_api import BrowserContext
 from playwright.async_api import Error as PlaywrightError
-from rich.console import Console
 from rich.markup import escape
 
 from agent.page.errors import PageError
@@ -22,6 +21,7 @@ from kb_schema.snapshot_folder import write_snapshot
 from kb_schema.url_patterns import origin_of
 from periplus.errors import UserError
 from periplus.session_setup import open_browser_context
+from periplus.terminal.command_console import CommandConsole
 
 QUIET_WITHIN_MS = 5_000
 """Time to wait for pending requests after the page has loaded."""
@@ -61,7 +61,7 @@ def snapshot(
         raise UserError(
             f"{out} cannot be written: {exc.strerror or exc}", fix="name another place with --out"
         ) from exc
-    Console().print(
+    CommandConsole().print(
         f"[green]wrote[/] {escape(str(page))} and its .json: {escape(taken.title or taken.url)}",
         soft_wrap=True,
         highlight=False,
@@ -96,7 +96,7 @@ async def _visit_page(context: BrowserContext, url: str, state: Path | None, *, 
     page = await context.new_page()
     await page.goto(url)
     if headed:
-        Console(stderr=True).print("navigate to the page to store, then press Enter here")
+        CommandConsole(stderr=True).print("navigate to the page to store, then press Enter here")
         await asyncio.to_thread(sys.stdin.readline)
     with suppress(PlaywrightError):
         await page.wait_for_load_state("networkidle", timeout=QUIET_WITHIN_MS)

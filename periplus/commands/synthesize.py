@@ -37,6 +37,7 @@ from periplus.log_setup import log_to_stderr
 from periplus.settings import load_settings
 from periplus.store_selection import ArangoUrl, MongoUrl
 from periplus.synthesis.workflow_synthesis import SynthesisJudgement, read_traces
+from periplus.terminal.command_console import CommandConsole
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
@@ -127,7 +128,7 @@ def synthesize(
     2 an error to correct.
     """
     log_to_stderr()
-    console = Console()
+    console = CommandConsole()
     given = parse_inputs(inputs or [])
     budget = choose_import_budget(max_import_memory, max_import_seconds)
     read = read_foreign(traces, budget, read_traces, traces)

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from kb_schema.url_patterns import is_web_address, origin_of
 from kb_schema.verification import LONGEST_TIMEOUT_S
@@ -25,6 +24,7 @@ from periplus.exit_codes import ExitCode
 from periplus.fleet.workers_option import WorkersOption, parse_workers
 from periplus.output_folder import prepare_output_folder
 from periplus.settings import load_settings
+from periplus.terminal.command_console import CommandConsole
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
@@ -198,7 +198,7 @@ def verify(
 
     Exit codes: 0 all passed, 1 a requirement did not pass, 2 an error to correct, 130 interrupted.
     """
-    console = Console(stderr=as_json)
+    console = CommandConsole(stderr=as_json)
     parse_workers(workers)  # reports a wrong value first
     data_dir = load_settings().data_dir
     if resume is None and not requirements:

@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
@@ -17,6 +16,7 @@ from periplus.commands.command_output import print_json
 from periplus.store_selection import ArangoUrl, MongoUrl, open_selected_stores
 from periplus.synthesis.published_versions import PublishedVersion, list_versions, roll_back
 from periplus.synthesis.workflow_synthesis import SynthesisSite
+from periplus.terminal.command_console import CommandConsole
 from periplus.website_selection import list_websites, select_website
 
 app = typer.Typer(
@@ -31,7 +31,7 @@ app = typer.Typer(
 Name = Annotated[str, typer.Argument(metavar="WORKFLOW", help="The workflow's id.", show_default=False)]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
-out = Console()
+out = CommandConsole()
 
 
 @app.command("list")

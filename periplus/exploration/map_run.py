@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -126,6 +127,7 @@ async def explore_website(
     keep = (
         SignInRenewal(sign_in_again=signed.again) if signed is not None and signed.again is not None else None
     )
+    is_new = not plan.folder.path.exists()
     try:
         await explore(
             browser,
@@ -145,6 +147,9 @@ async def explore_website(
     except ExplorationMismatch as exc:
         raise UserError(str(exc), fix="choose another folder with --out") from exc
     except StartNotOpened as exc:
+        if is_new:
+            with suppress(OSError):  # a map of which there is something stays
+                plan.folder.path.rmdir()
         raise UserError(str(exc), fix=_advise_on_start(exc)) from exc
 
 

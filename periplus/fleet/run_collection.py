@@ -24,6 +24,7 @@ from periplus.fleet.input_rows import InputRow
 from periplus.fleet.jobs import Fleet, Job, JobFailed, JobTrouble
 from periplus.fleet.run_jobs import RunJobBody, RunJobResult
 from periplus.fleet.worker_resources import StoreAddresses
+from periplus.runs.run_checks import check_task_known
 from periplus.runs.task_runs import new_run_id
 from periplus.website_selection import list_websites, select_website
 
@@ -111,16 +112,17 @@ def find_collection(folder: Path) -> RunCollection:
     return found
 
 
-async def find_website(store_addresses: StoreAddresses, website: str | None) -> str:
-    """Return the website's id. Raises `UserError` for an unknown or missing website."""
+async def find_website(store_addresses: StoreAddresses, website: str | None, task_id: str) -> str:
+    """Return the website's id. Raises `UserError` for a missing website, and for a task that it does not have."""
     opening = open_stores(
         Path(store_addresses.data_dir),
         mongodb_url=store_addresses.mongodb_url,
         arangodb_url=store_addresses.arangodb_url,
     )
     async with opening as stores:
-        known = await list_websites(stores)
-    return select_website(website, known)
+        website_id = select_website(website, await list_websites(stores))
+        await check_task_known(stores, website_id, task_id)
+    return website_id
 
 
 async def collect_runs(

@@ -51,7 +51,7 @@ async def list_versions(stores: Stores, website_id: str, workflow_id: str) -> li
     if workflow is None and not changes:
         raise UserError(
             f"no workflow {workflow_id!r}",
-            fix=did_you_mean(workflow_id, knowledge.workflows) or "`periplus kb show` lists what there is",
+            fix=did_you_mean(workflow_id, knowledge.workflows) or "`periplus workflows` lists what there is",
         )
     now = None if workflow is None else find_workflow_version(knowledge, workflow)
     found: dict[str, PublishedVersion] = {}

@@ -31,6 +31,7 @@ from agent.events import (
 )
 from agent.presentation.presentation_records import Narrated, SegmentEnded, SegmentStarted
 from agent.run_context import InputProvider
+from periplus.terminal.command_console import CommandConsole
 
 
 class TerminalView(ABC):
@@ -81,7 +82,7 @@ def find_terminal_prompts(view: TerminalView) -> InputProvider | None:
         return None
     from periplus.terminal.input_prompts import TerminalPrompts  # noqa: PLC0415 - not available on every platform
 
-    return TerminalPrompts(Console(stderr=True), fd=sys.stdin.fileno(), room=view.paused)
+    return TerminalPrompts(CommandConsole(stderr=True), fd=sys.stdin.fileno(), room=view.paused)
 
 
 class QueuedPrompts:

@@ -15,6 +15,8 @@ from protego import Protego
 
 AGENT = "Periplus"
 """The product token that this agent looks for in robots.txt."""
+NO_RESPONSE = "no response from the server"
+"""Why nothing is allowed where not even robots.txt was answered: the server is not there."""
 MOST_BYTES = 512 * 1024
 """Maximum size of a robots.txt (RFC 9309, 2.5); the rest is ignored."""
 MOST_LINE = 2_000
@@ -56,7 +58,7 @@ class RobotsRules:
         """
         if status is None:
             said = f" ({failure})" if failure else ""
-            return cls.nothing(f"robots.txt: no response{said}, so nothing is allowed")
+            return cls.nothing(f"{NO_RESPONSE}{said}")
         if status >= HTTPStatus.INTERNAL_SERVER_ERROR or status == HTTPStatus.TOO_MANY_REQUESTS:
             return cls.nothing(f"robots.txt: HTTP {status}, so nothing is allowed")
         if status >= HTTPStatus.MULTIPLE_CHOICES:
