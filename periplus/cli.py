@@ -34,6 +34,9 @@ COMMANDS: dict[str, LazyCommand] = {
     "collect": LazyCommand(
         "periplus.commands.collect", "Run a task or an agent several times; keep a trace of each run."
     ),
+    "tasks": LazyCommand("periplus.commands.tasks", "List the tasks of a website with their inputs."),
+    "screens": LazyCommand("periplus.commands.screens", "List the screens of a website."),
+    "flows": LazyCommand("periplus.commands.flows", "List the presentation flows of a website."),
     "runs": LazyCommand("periplus.commands.runs", "List runs and show their results."),
     "map": LazyCommand("periplus.commands.map", "Explore a website and write its knowledge base."),
     "review": LazyCommand("periplus.commands.review", "Decide what is doubtful in a map."),
@@ -51,7 +54,7 @@ COMMANDS: dict[str, LazyCommand] = {
         "periplus.commands.refine", "Make a published workflow anew of its traces and further ones."
     ),
     "workflows": LazyCommand(
-        "periplus.commands.workflows", "List versions of published workflows; return to an earlier one."
+        "periplus.commands.workflows", "List workflows and their versions; return to an earlier version."
     ),
     "snapshot": LazyCommand("periplus.commands.snapshot", "Store a page for `kb check` and `learn`."),
     "verify": LazyCommand(
@@ -100,7 +103,6 @@ app = typer.Typer(
     name="periplus",
     cls=_LazyCommandGroup,
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from kb_schema.session_reader import MANIFEST
 from periplus.errors import UserError
 
+TRACES = "traces"
+"""The subfolder of `out` with the traces of recordings."""
+_MADE = re.compile(r"-\d{8}-\d{6}$")
 SESSION = "session"
 """The subfolder with the session's trace."""
 
@@ -55,6 +60,25 @@ def open_output_folder(folder: Path) -> Iterator[Path]:
             shutil.rmtree(folder, ignore_errors=True)
             _remove_empty_parents(folder.absolute().parent, above)
         raise
+
+
+def list_old_outputs(folder: Path, age: timedelta) -> list[Path]:
+    """Return the folders that commands made in a folder and whose newest file is older than `age`, sorted.
+
+    They are recognised by the moment at the end of their names. Raises `UserError` if there is no such folder.
+    """
+    if not folder.is_dir():
+        raise UserError(f"there is no folder {folder}", fix="name the folder of results, such as out")
+    before = (datetime.now(UTC) - age).timestamp()
+    found = [*folder.iterdir(), *(folder / TRACES).glob("*")]
+    return sorted(
+        each
+        for each in found
+        if each.is_dir()
+        and not each.is_symlink()
+        and _MADE.search(each.name)
+        and all(path.lstat().st_mtime < before for path in (each, *each.rglob("*")))
+    )
 
 
 def _contains_nothing_done(folder: Path) -> bool:

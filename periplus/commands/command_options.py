@@ -9,11 +9,17 @@ from typing import Annotated
 import typer
 
 from kb_schema.url_patterns import is_web_address
+from periplus.commands.id_completion import complete_websites
 from periplus.errors import UserError
 from periplus.foreign_input import DEFAULT_BUDGET, ImportBudget
 from periplus.settings import load_settings
 
-WebsiteId = Annotated[str | None, typer.Option(help="The website's id; required if the store has several.")]
+WebsiteId = Annotated[
+    str | None,
+    typer.Option(
+        autocompletion=complete_websites, help="The website's id; required if the store has several."
+    ),
+]
 
 
 def check_base_url(url: str | None) -> str | None:

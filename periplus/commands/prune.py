@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
+from datetime import timedelta
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from periplus.commands.command_output import print_json
-from periplus.privacy.retention import load_retention_settings, prune
+from periplus.output_folder import list_old_outputs
+from periplus.privacy.retention import MOST_DAYS, load_retention_settings, prune
 from periplus.run_store_adapters import open_run_store
 from periplus.settings import load_settings
 from periplus.store_selection import ArangoUrl, MongoUrl, open_selected_stores
@@ -24,6 +28,18 @@ def prune_(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only count what would be deleted.", show_default=False)
     ] = False,
+    out_folder: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            metavar="DIR",
+            help="Only delete folders of results in this folder, such as out, that are older than --days.",
+            show_default=False,
+        ),
+    ] = None,
+    days: Annotated[
+        float, typer.Option("--days", min=0, max=MOST_DAYS, help="With --out: the age in days.")
+    ] = 30,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
     mongodb_url: MongoUrl = None,
     arangodb_url: ArangoUrl = None,
@@ -32,7 +48,17 @@ def prune_(
     _AUDIT say, in days. `periplus serve` does it at its start and once a day.
 
     [bold]PERIPLUS_KEEP_PICTURES=7 periplus prune --dry-run[/]
+    [bold]periplus prune --out out --days 7[/]
+
+    With --out, folders are deleted that commands made there, such as `run-create_agent-20260104-101500`. Nothing else
+    in it is touched, and no folder without a date in its name.
     """
+    if out_folder is not None:
+        old = list_old_outputs(out_folder, timedelta(days=days))
+        for folder in () if dry_run else old:
+            shutil.rmtree(folder)
+        _print({"folders of results": len(old)}, dry_run=dry_run, as_json=as_json)
+        return
     settings, data_dir = load_retention_settings(), load_settings().data_dir
 
     async def work() -> dict[str, int]:
@@ -42,7 +68,10 @@ def prune_(
         ):
             return await prune(data_dir, stores, runs, settings, dry_run=dry_run)
 
-    counts = asyncio.run(work())
+    _print(asyncio.run(work()), dry_run=dry_run, as_json=as_json)
+
+
+def _print(counts: dict[str, int], *, dry_run: bool, as_json: bool) -> None:
     if as_json:
         print_json(out, counts)
         return

@@ -19,6 +19,7 @@ from kb_schema.run_records import RunResult
 from kb_store import Stores
 from kb_store.runs.run_store import RunStore
 from periplus.commands.command_options import BaseUrl, Headed, WebsiteId, parse_inputs
+from periplus.commands.id_completion import complete_runs, complete_screens, complete_tasks
 from periplus.errors import UserError
 from periplus.exit_codes import ExitCode, exit_code_for
 from periplus.output_folder import check_output_folder, open_output_folder
@@ -54,7 +55,11 @@ app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 def run(
     task: Annotated[
         str | None,
-        typer.Argument(help="The task's id, from its file in `tasks/`.", show_default=False),
+        typer.Argument(
+            help="The task's id; `periplus tasks` lists them.",
+            show_default=False,
+            autocompletion=complete_tasks,
+        ),
     ] = None,
     *,
     inputs: Annotated[
@@ -65,6 +70,7 @@ def run(
         str | None,
         typer.Option(
             metavar="SCREEN",
+            autocompletion=complete_screens,
             help="The screen to end on. Without TASK: only navigate to this screen.",
             show_default=False,
         ),
@@ -75,12 +81,18 @@ def run(
     resume: Annotated[
         str | None,
         typer.Option(
-            metavar="RUN", help=f"Resume an interrupted run: its id, a prefix of it, or [bold]{LAST}[/]."
+            metavar="RUN",
+            autocompletion=complete_runs,
+            help=f"Resume an interrupted run: its id, a prefix of it, or [bold]{LAST}[/].",
         ),
     ] = None,
     undo: Annotated[
         str | None,
-        typer.Option(metavar="RUN", help="Undo a run's steps, as far as the knowledge base says how."),
+        typer.Option(
+            metavar="RUN",
+            autocompletion=complete_runs,
+            help="Undo a run's steps, as far as the knowledge base says how.",
+        ),
     ] = None,
     happened: Annotated[
         bool | None,
@@ -223,7 +235,7 @@ def _check(asked: _RunOptions) -> None:
         raise UserError(
             "expected a task, --goal, --resume or --undo",
             fix="`periplus run TASK`, `periplus run --goal SCREEN`, or `periplus run --resume last`;"
-            " `periplus kb status` and `periplus runs list` show websites and runs",
+            " `periplus tasks`, `periplus screens` and `periplus runs list` show what there is",
         )
     if asked.undo is not None and asked.goal is not None:
         raise UserError(

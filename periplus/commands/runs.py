@@ -15,6 +15,7 @@ from rich.table import Table
 
 from agent.presentation.visitor.visitor_analytics import DemoVisit, SegmentVisit
 from kb_schema.run_records import Artifact, Metric, RunStatus, StoredRun, StoredStep
+from periplus.commands.id_completion import complete_runs
 from periplus.demos.demo_measurements import UnansweredRequest, list_unanswered, read_visit
 from periplus.run_store_adapters import LAST, find_run, open_run_store
 from periplus.settings import load_settings
@@ -31,6 +32,16 @@ _STYLES = {
     "failure": "red",
     "failed": "red",
 }
+_SENTENCES = {
+    RunStatus.SUCCESS: "Verified: the expected result was observed.",
+    RunStatus.UNVERIFIED: "Done, not verified: nothing seen in the application shows that it worked.",
+    RunStatus.PARTIAL: "Done in part.",
+    RunStatus.DEGRADED: "Done, with steps left out.",
+    RunStatus.NEEDS_PERSON: "Only a person can go on.",
+    RunStatus.FAILURE: "Failed.",
+    None: "Not finished.",
+}
+"""A run's status as a sentence."""
 _LONGEST = 200
 _HEADINGS = ("run", "what", "website", "started", "took", "outcome", "steps")
 _WIDE = 100
@@ -115,7 +126,10 @@ def show(
     run: Annotated[
         str,
         typer.Argument(
-            metavar="RUN", help=f"A run's id, a prefix of it, or [bold]{LAST}[/].", show_default=False
+            metavar="RUN",
+            autocompletion=complete_runs,
+            help=f"A run's id, a prefix of it, or [bold]{LAST}[/].",
+            show_default=False,
         ),
     ],
     *,
@@ -221,9 +235,12 @@ def _print_run(whole: _RunWithRecords) -> None:
         highlight=False,
         soft_wrap=True,
     )
-    took = f", {_format_duration(run.duration_ms)}" if run.duration_ms is not None else ""
+    took = f", took {_format_duration(run.duration_ms)}" if run.duration_ms is not None else ""
+    style = "yellow" if run.status is None else _STYLES.get(run.status, "red")
     out.print(
-        f"{_outcome(run)}{took}, started {_format_moment(run.started_at)}", highlight=False, soft_wrap=True
+        f"[{style}]{_SENTENCES[run.status]}[/] Started {_format_moment(run.started_at)}{took}.",
+        highlight=False,
+        soft_wrap=True,
     )
     out.print(f"[dim]{escape(run.url)}[/]", highlight=False, soft_wrap=True)
     if run.workflow_version:
@@ -236,7 +253,8 @@ def _print_run(whole: _RunWithRecords) -> None:
             out.print(f"  [{style}]{arrow}{escape(text)}[/]", highlight=False, soft_wrap=True)
     if whole.steps:
         out.print()
-        out.print(_steps(whole.steps), highlight=False)
+        for step in whole.steps:
+            _print_step(step)
     if whole.run.kind == "demo":
         _format_list("segments", [(s.segment_id, _segment(s)) for s in whole.visit.segments])
         _format_list("visitor", list(_visitor(whole.visit)))
@@ -251,24 +269,20 @@ def _print_run(whole: _RunWithRecords) -> None:
     )
 
 
-def _steps(steps: tuple[StoredStep, ...]) -> Table:
-    table = Table(box=None, header_style="dim")
-    table.add_column("#", justify="right", no_wrap=True)
-    for heading in ("step", "action", "element", "screen", "took", "outcome"):
-        table.add_column(heading, overflow="fold")
-    for step in steps:
-        said = f": {escape(step.error_message)}" if step.error_message else ""
-        healed = f", healed {step.heal_round}x" if step.heal_round else ""
-        table.add_row(
-            str(step.step_idx + 1),
-            f"[dim]{escape(step.task_id)}.[/]{escape(step.step_id)}",
-            escape(step.action),
-            escape(_shorten(step.element or step.selector or "-")),
-            escape(step.screen_id or "-"),
-            _format_duration(step.duration_ms),
-            f"[{_STYLES.get(step.status, 'green')}]{step.status}[/]{healed}{said}",
-        )
-    return table
+def _print_step(step: StoredStep) -> None:
+    """Print a step as one line: its id, what it did where, how long it took and how it ended."""
+    style = _STYLES.get(step.status, "green")
+    healed = f", element found again {step.heal_round}x" if step.heal_round else ""
+    said = f": {step.error_message}" if step.error_message else ""
+    target = step.element or step.selector
+    what = step.action.replace("_", " ") + (f" {_shorten(target)}" if target else "")
+    where = f" on {step.screen_id}" if step.screen_id else ""
+    out.print(
+        f"{step.step_idx + 1:>3}. [{style}]{step.status}[/]  [dim]{escape(step.task_id)}.[/]{escape(step.step_id)}: "
+        f"{escape(what + where)}, {_format_duration(step.duration_ms)}{healed}{escape(said)}",
+        highlight=False,
+        soft_wrap=True,
+    )
 
 
 def _segment(segment: SegmentVisit) -> str:

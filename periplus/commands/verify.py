@@ -267,7 +267,7 @@ def verify(
     if batch.prove == "always" or batch.reset is not None:
         check_pytest_available("--prove" if batch.prove == "always" else "--reset", tests=batch.tests)
     check_worker_support(batch)
-    wanted = read_requested_requirements(batch, console)
+    wanted = read_requested_requirements(batch, CommandConsole(stderr=True))
     check_runnable(batch, wanted)
     prepare_output_folder(Path(batch.out))
     keep_batch(batch, data_dir)

@@ -11,8 +11,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from kb_store import Stores, read_knowledge
-from periplus.commands.command_options import WebsiteId
 from periplus.commands.command_output import print_json
+from periplus.commands.id_completion import complete_workflows
+from periplus.commands.knowledge_listing import AsJson, ListedWebsite, print_listing
 from periplus.store_selection import ArangoUrl, MongoUrl, open_selected_stores
 from periplus.synthesis.published_versions import PublishedVersion, list_versions, roll_back
 from periplus.synthesis.workflow_synthesis import SynthesisSite
@@ -21,23 +22,41 @@ from periplus.website_selection import list_websites, select_website
 
 app = typer.Typer(
     help="List the versions of published workflows, and return to an earlier version.",
-    no_args_is_help=True,
+    invoke_without_command=True,
     add_completion=False,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-Name = Annotated[str, typer.Argument(metavar="WORKFLOW", help="The workflow's id.", show_default=False)]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+Name = Annotated[
+    str,
+    typer.Argument(
+        metavar="WORKFLOW", help="The workflow's id.", show_default=False, autocompletion=complete_workflows
+    ),
+]
 
 out = CommandConsole()
+
+
+@app.callback()
+def workflows_(
+    ctx: typer.Context,
+    *,
+    website: ListedWebsite = None,
+    as_json: AsJson = False,
+    mongodb_url: MongoUrl = None,
+    arangodb_url: ArangoUrl = None,
+) -> None:
+    """List the workflows of a website; show the versions of one, and return to an earlier version."""
+    if ctx.invoked_subcommand is None:
+        list_(website=website, as_json=as_json, mongodb_url=mongodb_url, arangodb_url=arangodb_url)
 
 
 @app.command("list")
 def list_(
     *,
-    website: WebsiteId = None,
+    website: ListedWebsite = None,
     as_json: AsJson = False,
     mongodb_url: MongoUrl = None,
     arangodb_url: ArangoUrl = None,
@@ -58,22 +77,23 @@ def list_(
                 found.append((workflow.workflow_id, workflow.name, current, workflow.unverified))
             return found
 
-    workflows = asyncio.run(read())
-    if as_json:
-        keys = ("workflow_id", "name", "version", "unverified")
-        print_json(out, [dict(zip(keys, each, strict=True)) for each in workflows])
-        return
-    table = Table("workflow", "name", "version", "evidence", box=SIMPLE_HEAD)
-    for workflow_id, name, version, unverified in workflows:
-        table.add_row(escape(workflow_id), escape(name), version, "unverified" if unverified else "criteria")
-    out.print(table if workflows else "no workflows: `periplus synthesize --publish` makes them")
+    rows = [
+        {
+            "workflow_id": workflow_id,
+            "name": name,
+            "version": version,
+            "unverified": unverified,
+        }
+        for workflow_id, name, version, unverified in asyncio.run(read())
+    ]
+    print_listing(out, rows, as_json=as_json, none="no workflows: `periplus synthesize --publish` makes them")
 
 
 @app.command("versions")
 def versions_(
     workflow: Name,
     *,
-    website: WebsiteId = None,
+    website: ListedWebsite = None,
     as_json: AsJson = False,
     mongodb_url: MongoUrl = None,
     arangodb_url: ArangoUrl = None,
@@ -125,7 +145,7 @@ def rollback(
             show_default=False,
         ),
     ] = None,
-    website: WebsiteId = None,
+    website: ListedWebsite = None,
     mongodb_url: MongoUrl = None,
     arangodb_url: ArangoUrl = None,
 ) -> None:

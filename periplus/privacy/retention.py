@@ -1,6 +1,7 @@
 """How long records and files are kept, by kind, and the deletion of older ones (`periplus prune`).
 
-Only the stores and the data directory are pruned; folders that a user chose with `--out` are the user's.
+Only the stores and the data directory are pruned; folders that a user chose with `--out` are
+pruned on demand only (`periplus prune --out`).
 """
 
 from __future__ import annotations

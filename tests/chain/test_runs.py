@@ -82,7 +82,7 @@ def test_a_run_is_recorded_with_its_steps_outputs_and_files(site, tmp_path):
     assert files["result.json"]["file_hash"] == hashlib.sha256(result).hexdigest()
     assert files["result.json"]["size_bytes"] == len(result)
     told = periplus("runs", "show", run["run_id"][:6], cwd=tmp_path).stdout
-    for words in ("register_boat (task) on harbour", "success, verified", "fill_name", "name_field",
+    for words in ("register_boat (task) on harbour", "Verified: the expected result was observed.", "fill_name", "name_field",
                   "moored  Skua", "result.json"):  # fmt: skip
         assert words in told
     listed = periplus("runs", "list", cwd=tmp_path).stdout
