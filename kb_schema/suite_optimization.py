@@ -19,6 +19,8 @@ from kb_schema.verification import FailureEvidence, RootCause
 
 ExecutionMode = Literal["simulate", "pipeline", "cli"]
 """OL: `cli` runs pytest, `pipeline` runs requirements, `simulate` reads an earlier execution's results."""
+MAX_PATCHES = 10
+"""Per file and execution (OL: "more than N patches per file per execution id")."""
 ExecutionStatus = Literal["passed", "failed", "error", "not_run"]
 
 

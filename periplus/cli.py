@@ -24,12 +24,14 @@ class LazyCommand:
 
     module: str
     help: str
+    extras: tuple[str, ...] = ()
+    """The extras without which it does nothing but print its help (`periplus.extras`)."""
 
 
 COMMANDS: dict[str, LazyCommand] = {
     # In the order of `periplus --help`.
     "demo": LazyCommand("periplus.commands.demo", "Watch a narrated demo in a real browser."),
-    "rooms": LazyCommand("periplus.commands.rooms", "Give interactive demos in LiveKit rooms."),
+    "rooms": LazyCommand("periplus.commands.rooms", "Give interactive demos in LiveKit rooms.", ("livekit",)),
     "run": LazyCommand("periplus.commands.run", "Run a task in a real browser."),
     "collect": LazyCommand(
         "periplus.commands.collect", "Run a task or an agent several times; keep a trace of each run."
@@ -58,19 +60,26 @@ COMMANDS: dict[str, LazyCommand] = {
     ),
     "snapshot": LazyCommand("periplus.commands.snapshot", "Store a page for `kb check` and `learn`."),
     "verify": LazyCommand(
-        "periplus.commands.verify", "Verify requirements on a live site and generate tests."
+        "periplus.commands.verify", "Verify requirements on a live site and generate tests.", ("verify",)
     ),
     "optimize": LazyCommand(
-        "periplus.commands.optimize", "Repair a pytest-playwright suite whose locators no longer match."
+        "periplus.commands.optimize",
+        "Repair a pytest-playwright suite whose locators no longer match.",
+        ("verify",),
     ),
     "mcp": LazyCommand("periplus.commands.mcp", "Serve the knowledge base to any MCP client."),
-    "serve": LazyCommand("periplus.commands.serve", "Serve the console, the HTTP API and MCP."),
+    "serve": LazyCommand(
+        "periplus.commands.serve", "Serve the console, the HTTP API and MCP.", ("serve", "verify")
+    ),
     "audit": LazyCommand("periplus.commands.audit", "List, export and check the audit log."),
     "prune": LazyCommand(
         "periplus.commands.prune", "Delete records and files that are older than configured."
     ),
     "erase-person": LazyCommand(
         "periplus.commands.erase_person", "Find a person in all records and files, and erase them there."
+    ),
+    "install": LazyCommand(
+        "periplus.commands.install", "Fetch Chromium for Playwright, and list what else helps."
     ),
     "kb": LazyCommand("periplus.commands.kb", "Validate, load, export and compare knowledge bases."),
 }
@@ -93,6 +102,8 @@ class _LazyCommandGroup(TyperGroup):
             raise _unknown_command(args[0])
         name, command, rest = super().resolve_command(ctx, args)
         if name in COMMANDS:
+            if COMMANDS[name].extras and not {"-h", "--help"} & set(rest):
+                _check_extras(name)
             module = importlib.import_module(COMMANDS[name].module)
             command = typer.main.get_command(module.app)
             command.name = name
@@ -128,6 +139,14 @@ def _report_usage(error: Any) -> NoReturn:
     text = text.rstrip(".")
     shown = UserError(text[:1].lower() + text[1:], fix=fix)
     sys.exit(report_error(shown, CommandConsole(stderr=True)))
+
+
+def _check_extras(name: str) -> None:
+    """Raise `ExtraMissing` before anything of the command is imported or started."""
+    from periplus.extras import check_extra  # noqa: PLC0415 - only these commands need it
+
+    for extra in COMMANDS[name].extras:
+        check_extra(f"`periplus {name}`", extra)
 
 
 def _unknown_command(name: str) -> Exception:

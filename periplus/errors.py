@@ -17,6 +17,7 @@ from agent.redaction import redact_known
 from kb_schema import KnowledgeError, Problem
 from kb_store import StoreError
 from periplus.exit_codes import ExitCode
+from periplus.extras import ExtraMissing, find_extra
 
 
 class UserError(Exception):
@@ -35,6 +36,11 @@ def report_error(error: BaseException, console: Console) -> int:
     if isinstance(error, KeyboardInterrupt):
         console.print("[yellow]interrupted[/]")
         return ExitCode.INTERRUPTED
+    if isinstance(error, ModuleNotFoundError) and (extra := find_extra(error.name or "")):
+        error = ExtraMissing("this", extra, error.name or "")
+    if isinstance(error, ExtraMissing):
+        _print_error(console, str(error), error.fix)
+        return ExitCode.USER_ERROR
     if isinstance(error, UserError | StoreError):
         _print_error(console, error.message, error.fix)
         return error.code if isinstance(error, UserError) else ExitCode.USER_ERROR

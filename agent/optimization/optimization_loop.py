@@ -39,7 +39,6 @@ from agent.optimization.shared_memory import (
     SharedMemory,
 )
 from agent.optimization.sources import (
-    MAX_PATCHES,
     PatchWorkspace,
     SourceUnwritable,
     SuiteSources,
@@ -60,6 +59,7 @@ from agent.telemetry import span
 from agent.verification.root_cause import classify
 from agent.verification.root_cause.rule_findings import GUESS
 from kb_schema.suite_optimization import (
+    MAX_PATCHES,
     ExecutionMode,
     ExecutionRequest,
     ExecutionResult,

@@ -10,13 +10,10 @@ from typing import Annotated
 
 import typer
 
-from agent.optimization.sources import MAX_PATCHES
-from kb_schema.suite_optimization import ExecutionMode
+from kb_schema.suite_optimization import MAX_PATCHES, ExecutionMode
 from periplus.commands.command_options import ImportMemory, ImportSeconds, choose_import_budget
 from periplus.errors import UserError
 from periplus.exit_codes import ExitCode
-from periplus.optimization.optimization_run import OptimizeSettings, run_optimization
-from periplus.optimization.optimization_view import OptimizeView, print_optimization_report
 from periplus.output_folder import check_output_folder
 from periplus.terminal.command_console import CommandConsole
 
@@ -131,6 +128,9 @@ def optimize(
 
     Exit codes: 0 all tests pass, 1 a test still fails, 2 an error to correct.
     """
+    from periplus.optimization.optimization_run import OptimizeSettings, run_optimization  # noqa: PLC0415 - an optional extra
+    from periplus.optimization.optimization_view import OptimizeView, print_optimization_report  # noqa: PLC0415
+
     console = CommandConsole(stderr=as_json)
     moment = datetime.now().astimezone()
     if mode == "simulate" and out is None:

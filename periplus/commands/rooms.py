@@ -60,10 +60,6 @@ def rooms(
     settings = load_room_settings(max_rooms=max_rooms)
     settings.reach  # noqa: B018 - raises `UserError` for a missing setting
     seed = find_seed(name)
-    try:
-        from periplus.rooms import room_worker  # noqa: F401, PLC0415 - an optional extra
-    except ModuleNotFoundError as exc:
-        raise UserError(f"{exc.name} is not installed", fix="pip install 'periplus[livekit]'") from exc
     log_to_stderr()
     from periplus.demos.demo_environment import DemoEnvironmentSettings  # noqa: PLC0415 - slow import
 

@@ -12,7 +12,6 @@ import typer
 
 from kb_store.audit.audit_recorder import set_actor
 from mcp_server.identification.base_urls import LOOPBACK
-from periplus.errors import UserError
 from periplus.exploration.map_folder import MAPS
 from periplus.log_setup import log_to_stderr
 from periplus.mcp_settings import load_mcp_settings
@@ -92,14 +91,12 @@ def serve(
     A submission that was answered with 202 is stored and executed, even if the connection or this process
     ends. Keys, limits and access to this machine: docs/service.md.
     """
-    try:
-        from periplus.service import run_queue  # noqa: PLC0415 - an optional extra
-        from periplus.service.service_settings import load_serve_settings  # noqa: PLC0415
-        from periplus.service.single_sign_on import load_oidc_settings  # noqa: PLC0415
-        from periplus.service.visits import visit_setup as visitors  # noqa: PLC0415
-        from periplus.web_server import service_setup, uvicorn_server  # noqa: PLC0415 - an optional extra
-    except ModuleNotFoundError as exc:
-        raise UserError(f"{exc.name} is not installed", fix="pip install 'periplus[serve,verify]'") from exc
+    from periplus.service import run_queue  # noqa: PLC0415 - an optional extra
+    from periplus.service.service_settings import load_serve_settings  # noqa: PLC0415
+    from periplus.service.single_sign_on import load_oidc_settings  # noqa: PLC0415
+    from periplus.service.visits import visit_setup as visitors  # noqa: PLC0415
+    from periplus.web_server import service_setup, uvicorn_server  # noqa: PLC0415 - an optional extra
+
     log_to_stderr()
     settings, own = load_serve_settings(), load_settings(mongodb_url=mongodb_url)
     wanted = service_setup.ServiceOptions(

@@ -34,7 +34,6 @@ from agent.optimization.shared_memory import (
     StoredReplacementStatistics,
     StoredSharedMemory,
 )
-from agent.optimization.sources import MAX_PATCHES
 from agent.optimization.suite_runner import (
     FailureHandler,
     LiveFailure,
@@ -47,6 +46,7 @@ from agent.verification.generation.generated_files import is_as_generated
 from agent.verification.generation.known_elements import known_element
 from kb_schema.fingerprints import Fingerprint
 from kb_schema.suite_optimization import (
+    MAX_PATCHES,
     ExecutionMode,
     ExecutionRequest,
     ExecutionResult,

@@ -1,7 +1,6 @@
 """Patches sources of pytest-playwright suites by syntax tree: locators and waits only."""
 
 from agent.optimization.sources.patch_application import (
-    MAX_PATCHES,
     AppliedPatches,
     UnappliedPatch,
     apply_patches,
@@ -18,7 +17,6 @@ from agent.optimization.sources.patch_workspace import PatchWorkspace, diff_of
 from agent.optimization.sources.source_files import SourceUnreadable, SourceUnwritable, SuiteSources
 
 __all__ = [
-    "MAX_PATCHES",
     "AppliedPatches",
     "PatchRefusal",
     "PatchWorkspace",

@@ -27,10 +27,7 @@ from agent.optimization.sources.source_files import SourceFile, SourceUnreadable
 from agent.optimization.sources.suite_names import SuiteNames
 from agent.optimization.sources.syntax_edits import parse_expression, replace_expressions
 from agent.optimization.sources.value_origins import is_locating_literal
-from kb_schema.suite_optimization import Patch
-
-MAX_PATCHES = 10
-"""Per file and execution (OL: "more than N patches per file per execution id")."""
+from kb_schema.suite_optimization import MAX_PATCHES, Patch
 
 
 @dataclass(frozen=True, slots=True)
