@@ -25,8 +25,8 @@ from periplus.fleet.workers_option import WorkersOption, parse_workers
 from periplus.foreign_input import read_foreign
 from periplus.store_selection import ArangoUrl, MongoUrl
 from periplus.synthesis.workflow_synthesis import read_traces
-from periplus.terminal.live_view import QueuedPrompts, find_terminal_prompts
 from periplus.terminal.command_console import CommandConsole
+from periplus.terminal.live_view import QueuedPrompts, find_terminal_prompts
 
 if TYPE_CHECKING:
     from kb_schema.execution_traces import ExecutionTrace

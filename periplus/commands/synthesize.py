@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from agent.synthesis.pipeline_config import SynthesisStrategy
 from periplus.commands.command_options import (

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from playwright.async_api import BrowserContext
+from playwright.async_api import BrowserContext, Page
 from playwright.async_api import Error as PlaywrightError
 from pydantic import JsonValue
 
@@ -115,6 +115,8 @@ class TaskRunResources:
     stop: StopRequest = field(default_factory=StopRequest)
     asker: InputProvider | None = None
     listeners: Sequence[Callable[[Event], None]] = ()
+    page: Page | None = None
+    """The page to run on, in the context that `browsers` opens; None: a new one."""
     uploads: Path | None = None
     """The only folder with files for uploads; None: any."""
     note: Callable[[str], None] = lambda _: None
@@ -168,6 +170,7 @@ async def execute_task_run(run_request: TaskRunRequest, resources: TaskRunResour
                 runs=resources.runs,
                 run_id=run_request.run_id,
                 step_timeout_s=run_request.step_timeout_s,
+                page=resources.page,
             )
         )
         session.download_folder, session.upload_folder = resources.folder / DOWNLOADS, resources.uploads

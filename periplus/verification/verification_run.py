@@ -57,6 +57,7 @@ __all__ = [
     "check_runnable",
     "check_worker_support",
     "print_verification_result",
+    "read_batch_requirements",
     "read_requested_requirements",
 ]
 
@@ -64,7 +65,7 @@ __all__ = [
 def read_requested_requirements(batch: VerificationBatch, console: Console) -> list[Requirement]:
     """Return the requirements to verify. Prints all problems and ends the command if some are invalid."""
     try:
-        found = asyncio.run(_requirements(batch))
+        found = asyncio.run(read_batch_requirements(batch))
     except RequirementsInvalid as exc:
         count = len(exc.problems)
         console.print(f"[bold red]Error:[/] {count} problem{'s' if count != 1 else ''} in the requirements")
@@ -141,7 +142,8 @@ def check_runnable(batch: VerificationBatch, wanted: list[Requirement]) -> None:
     asyncio.run(check_logins_known(batch, wanted))
 
 
-async def _requirements(batch: VerificationBatch) -> list[Requirement]:
+async def read_batch_requirements(batch: VerificationBatch) -> list[Requirement]:
+    """Return the requirements of all files. Raises `RequirementsInvalid`, `InferenceFailed` and `UserError`."""
     default_url = batch.url or ("/" if batch.base_url or batch.seed else None)
     files = [Path(each) for each in batch.files]
     budget = ImportBudget(batch.import_memory_mb, batch.import_seconds)
