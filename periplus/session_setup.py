@@ -9,7 +9,14 @@ from typing import Any
 from playwright.async_api import Browser, BrowserContext, Page, StorageState, async_playwright
 from playwright.async_api import Error as PlaywrightError
 
-from agent.browser.launch import ENV_SANDBOX, BrowserMissing, SandboxModeUnknown, has_display, launch
+from agent.browser.launch import (
+    ENV_SANDBOX,
+    BrowserMissing,
+    LaunchSettings,
+    SandboxModeUnknown,
+    has_display,
+    launch,
+)
 from agent.errors import UnknownToKnowledge
 from agent.events import EventBus
 from agent.healing.element_memory import ElementMemory
@@ -42,8 +49,14 @@ async def open_browser_context(
 
 
 @asynccontextmanager
-async def start_browser(*, headed: bool | None = None) -> AsyncIterator[Browser]:
-    """Start Chromium. `headed` None: show it if there is a display. Raises `UserError` if it cannot start."""
+async def start_browser(
+    *, headed: bool | None = None, debugging_port: int | None = None
+) -> AsyncIterator[Browser]:
+    """Start Chromium. `headed` None: show it if there is a display. Raises `UserError` if it cannot start.
+
+    `debugging_port`: a port of this machine at which other clients reach the browser; None: there is none.
+    """
+    args = () if debugging_port is None else (f"--remote-debugging-port={debugging_port}",)
     if headed and not has_display():
         raise UserError(
             "no display to show the browser on", fix="use --headless, xvfb-run, or a machine with a display"
@@ -51,7 +64,7 @@ async def start_browser(*, headed: bool | None = None) -> AsyncIterator[Browser]
     headless = not (has_display() if headed is None else headed)
     async with async_playwright() as playwright:
         try:
-            browser = await launch(playwright, headless=headless)
+            browser = await launch(playwright, headless=headless, settings=LaunchSettings(extra_args=args))
         except BrowserMissing as exc:
             raise UserError("no Chromium found", fix=str(exc)) from exc
         except SandboxModeUnknown as exc:

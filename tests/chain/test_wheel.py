@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 NEEDING = {
     "verify": ["verify", "x.csv"],
     "optimize": ["optimize", "tests"],
-    "serve": ["serve"],
+    "serve": ["serve", "--demo", "nope"],
     "rooms": ["rooms"],
 }
 WITH = {
