@@ -12,7 +12,7 @@ PACKAGES := periplus agent mcp_server loaders kb_store web_pages kb_schema seeds
 STYLED := $(wildcard $(PACKAGES) tests benchmarks scripts)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-base setup-mongod setup-django setup-miniwob setup-plain setup-zoo setup-zoo-sample setup-changes setup-widgets zoo maps changes widgets setup-livekit setup-conformance demo test nightly fuzz audit sbom durations lint format bench conformance docs constraints clean
+.PHONY: help setup setup-base setup-mongod setup-django setup-miniwob setup-plain setup-zoo setup-zoo-sample setup-changes setup-widgets zoo maps changes widgets setup-livekit setup-conformance demo test nightly fuzz audit sbom durations lint format bench conformance readme-picture docs constraints clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -127,6 +127,9 @@ bench: setup-mongod ## the benchmarks (trust ratios, not seconds)
 
 conformance: setup-conformance ## the MCP conformance tool and the Inspector against our server; writes docs/conformance.md
 	@$(BIN)/python scripts/conformance.py --write docs/conformance.md
+
+readme-picture: setup-base ## the pictures of the README, the moving one from the film of a demo
+	@$(BIN)/python scripts/readme_pictures.py
 
 docs: setup-base ## the documentation site, into site/; fails on a broken link
 	@bash scripts/setup.sh docs
