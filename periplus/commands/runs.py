@@ -37,7 +37,7 @@ _SENTENCES = {
     RunStatus.UNVERIFIED: "Done, not verified: nothing seen in the application shows that it worked.",
     RunStatus.PARTIAL: "Done in part.",
     RunStatus.DEGRADED: "Done, with steps left out.",
-    RunStatus.NEEDS_PERSON: "Only a person can go on.",
+    RunStatus.NEEDS_PERSON: "It needs a person to go on.",
     RunStatus.FAILURE: "Failed.",
     None: "Not finished.",
 }
