@@ -53,7 +53,8 @@ BATCH = 200
 WORDS = ".words"
 """Ends the type of an event that holds a visitor's words and nothing else."""
 
-_PAGES = frozenset({"html_before", "html_after"})
+_PAGES = frozenset({"html_before", "html_after", "value"})
+"""Fields with the content of pages: it is in the trace."""
 _STATUS = {StepStatus.DONE: "success", StepStatus.SKIPPED: "skipped", StepStatus.FAILED: "failed"}
 """Our step status -> PACTS's."""
 
