@@ -83,5 +83,6 @@ def _check_own_packages() -> None:
         if place is None or not place.is_relative_to(home / name):
             raise ImportError(
                 f"Periplus needs its own package {name!r} in {home / name}, but {place or 'none'} is imported instead: "
-                "rename yours, take its folder off the import path, or use the command `periplus`"
+                "rename yours, take its folder off the import path (`pytest --import-mode=importlib` does), or use the command "
+                "`periplus`"
             )

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from playwright.async_api import Browser, Page
+from playwright.async_api import Error as PlaywrightError
 from rich.console import Console
 
 from agent.recording.demonstration_recorder import DemonstrationRecorder
@@ -97,7 +98,7 @@ async def record(
 
     Open the first address inside the block: documents that were loaded before are not recorded. `folder`: a new folder.
     `name`: what is done, in words. `secrets`: names or labels of fields that hold secrets, besides those that are
-    recognised. Raises `UserError` if the folder holds a trace.
+    recognised. Raises `UserError` if the folder is not empty, and for a context that is or was recorded.
     """
     made = Recording(prepare_output_folder(Path(folder)))
     if any(made.folder.iterdir()):
@@ -111,7 +112,13 @@ async def record(
         on_action=made.actions.append,
         on_problem=made.problems.append,
     )
-    await recorder.start()
+    try:
+        await recorder.start()
+    except PlaywrightError as exc:
+        reason = exc.message.splitlines()[0]
+        raise UserError(
+            f"the page cannot be recorded: {reason}", fix="use a new browser context for each recording"
+        ) from exc
     complete = False
     try:
         yield made

@@ -17,6 +17,7 @@ from agent.session import Session
 from kb_schema import KnowledgeBase
 from kb_schema.run_records import RunResult
 from kb_schema.tool_answers import Identification, PathSearchResult
+from kb_schema.url_patterns import is_web_address
 from kb_store import Stores, load_knowledge, read_knowledge
 from kb_store.runs.run_store import RunStore
 from kb_store.store_factory import open_runs, open_stores
@@ -185,8 +186,15 @@ async def open_site(
     `website`: its id; None: the only one in the store. `page`: a Playwright page of your own, which stays open; None: a new
     Chromium is started, visible if `headed` (None: if there is a display), signed in by `storage_state`. `base_url`: where
     the site runs, if not where the knowledge base says. `values`: inputs of every run, such as the account to sign in with.
-    Raises `UserError` if the website must be named or no browser starts, and `NoSuchWebsite`.
+    Raises `UserError` if the website must be named, an address is none or no browser starts, and `NoSuchWebsite`.
     """
+    if base_url is not None and not is_web_address(base_url):
+        raise UserError(f"{base_url!r} is not a web address", fix="write it like http://127.0.0.1:8080")
+    if page is not None and not isinstance(page, Page):
+        raise UserError(
+            f"page: expected a page of playwright.async_api, found {type(page).__module__}.{type(page).__name__}",
+            fix="open it with async_playwright(); synchronous tests use the fixture `site` (docs/pytest.md)",
+        )
     known = await store.knowledge(website)
     address = (base_url or known.website.base_url).rstrip("/")
     async with AsyncExitStack() as stack:

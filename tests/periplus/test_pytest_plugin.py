@@ -98,3 +98,25 @@ def test_tests_that_do_not_ask_for_it_import_nothing(tmp_path):
     )
     done = run_pytest(tmp_path)
     assert done.returncode == 0, done.stdout
+
+
+def test_an_address_that_is_none_is_told(folder):
+    (folder / "test_x.py").write_text("def test_x(site): pass\n")
+    done = run_pytest(folder, "--periplus-base-url", "localhost:8080")
+    assert done.returncode == 1
+    assert "'localhost:8080' is not a web address" in done.stdout
+    assert "write it like http://" in done.stdout
+
+
+def test_a_package_agent_of_the_tests_own_is_told_and_can_be_left_out(folder, base_url):
+    (folder / "agent").mkdir()
+    (folder / "agent" / "__init__.py").write_text("")
+    (folder / "test_x.py").write_text("def test_x(site): assert site.identify().screen_id is None\n")
+    told = run_pytest(
+        folder, "-p", "no:cacheprovider", "--import-mode=prepend", "--periplus-base-url", base_url
+    )
+    assert told.returncode == 1
+    assert "Periplus needs its own package 'agent'" in told.stdout
+    assert "--import-mode=importlib" in told.stdout
+    works = run_pytest(folder, "--import-mode=importlib", "--periplus-base-url", base_url)
+    assert works.returncode == 0, works.stdout
