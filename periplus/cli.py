@@ -68,6 +68,9 @@ COMMANDS: dict[str, LazyCommand] = {
         ("verify",),
     ),
     "mcp": LazyCommand("periplus.commands.mcp", "Serve the knowledge base to any MCP client."),
+    "init-agents": LazyCommand(
+        "periplus.commands.init_agents", "Write the files by which a coding agent uses Periplus."
+    ),
     "serve": LazyCommand(
         "periplus.commands.serve", "Serve the console, the HTTP API and MCP.", ("serve", "verify")
     ),

@@ -1,0 +1,1 @@
+"""Files that teach coding agents to use Periplus (`periplus init-agents`)."""
