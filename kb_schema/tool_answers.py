@@ -373,6 +373,9 @@ class SearchHit(Model):
     name: str
     excerpt: str
     score: float
+    """Its rank: the hits of one answer are ordered by it."""
+    match: float = 1.0
+    """How much of the query the document says, 0 to 1; a rare word counts more."""
 
 
 class SearchResults(Model):
@@ -382,6 +385,8 @@ class SearchResults(Model):
     query: str
     hits: tuple[SearchHit, ...]
     next_cursor: str | None = None
+    hint: str | None = None
+    """If there are no hits: that the knowledge base has nothing on this, and why."""
 
 
 class MapScreen(Model):

@@ -184,10 +184,16 @@ def render_step(answer: NextStep) -> str:
 
 
 def render_search(answer: SearchResults) -> str:
-    """Render one line per hit."""
-    lines = [f"- {hit.kind} {hit.id}: {hit.excerpt}" for hit in answer.hits]
+    """Render one line per hit: kind, id, name, how much of the query it says, and an excerpt."""
+    lines = [
+        f"- {hit.kind} {hit.id}"
+        + (f" ({hit.name})" if hit.name != hit.id else "")
+        + f", match {hit.match:.2f}"
+        + (f": {hit.excerpt}" if hit.excerpt not in (hit.name, hit.id) else "")
+        for hit in answer.hits
+    ]
     lines += [f"more: cursor {answer.next_cursor!r}"] if answer.next_cursor else []
-    return "\n".join(lines) or "nothing found"
+    return "\n".join(lines) or answer.hint or "no more hits"
 
 
 def render_explanation(answer: FailureExplanation) -> str:

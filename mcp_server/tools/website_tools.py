@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Annotated
 
 from pydantic import Field
@@ -10,6 +11,7 @@ from kb_schema import MODELS
 from kb_schema.tool_answers import DocumentAnswer, SearchResults, SiteMap
 from mcp_server import cursors
 from mcp_server.descriptions import answer_text, document_summaries, site_map
+from mcp_server.search.search_index import LEAST_MATCH, SearchIndex
 from mcp_server.server_context import WebsiteRequest
 from mcp_server.tools.tool_parameters import DetailLevel, Id, require_document
 from mcp_server.tools.tool_specs import ToolReply, WebsiteToolSpec
@@ -35,19 +37,33 @@ def search_knowledge(
     kinds: Annotated[tuple[Id, ...], Field(max_length=20, description="e.g. screen, task")] = (),
     cursor: Id | None = None,
 ) -> ToolReply[SearchResults]:
-    """Full-text search in the knowledge base, best hits first. Tolerates typing mistakes."""
+    """Full-text search, best hits first. Tolerates typing mistakes."""
     for kind in kinds:
         require_document("kind of document", kind, MODELS, "leave `kinds` out to search all")
     question = f"search:{request.view.generation}:{sorted(set(kinds))}:{query}"
     begin = cursors.read(cursor, question)
-    found = request.view.search.hits(query, MOST_HITS, kinds=kinds, skip=begin)
+    index = request.view.search
+    found = index.hits(query, MOST_HITS, kinds=kinds, skip=begin, least=LEAST_MATCH)
     answer = SearchResults(
         website_id=request.view.website_id,
         query=query,
         hits=found.hits,
         next_cursor=cursors.make(begin + MOST_HITS, question) if found.more else None,
+        hint=None if found.hits or begin else _explain_nothing(index, query, kinds),
     )
     return ToolReply(answer, answer_text.render_search(answer))
+
+
+def _explain_nothing(index: SearchIndex, query: str, kinds: Collection[str]) -> str:
+    """Return that there is nothing on a query, with the words that no document says."""
+    unknown = index.unknown_words(query)
+    of = f" of kind {' or '.join(kinds)}" if kinds else ""
+    because = (
+        f"no document says {', '.join(map(repr, unknown))}"
+        if unknown
+        else "no document says enough of it in one place"
+    )
+    return f"nothing on this{of}: {because}; list_tasks has all tasks"
 
 
 TOOLS = (
