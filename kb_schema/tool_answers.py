@@ -82,6 +82,23 @@ class Identification(Model):
     """The tool to call next."""
 
 
+class TaskInput(Model):
+    """One input of a task, as a caller needs it."""
+
+    name: str
+    needed: bool = False
+    """Whether a run needs it from the caller: it is required, has no default and is not secret."""
+    what: str = ""
+    example: str | None = None
+    """A value that is accepted; None: the knowledge base has none, or it is secret."""
+    allowed: tuple[str, ...] = ()
+    """The values that its field offers, each with its label in parentheses; empty: any."""
+    rules: tuple[str, ...] = ()
+    """Length, bounds or pattern, and what the empty field shows."""
+    secret: bool = False
+    """Set on the server (`PERIPLUS_SECRET_NAME`), never given as an argument."""
+
+
 class DocumentAnswer(Model):
     """One document of the knowledge base."""
 
@@ -90,6 +107,8 @@ class DocumentAnswer(Model):
     id: str
     detail: Detail
     document: dict[str, Any]
+    inputs: tuple[TaskInput, ...] = ()
+    """Of a task: what each input is."""
     relevant: tuple[str, ...] = ()
     """For a demo that was requested by what it shows: the segments that show it."""
 

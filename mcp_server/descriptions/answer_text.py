@@ -19,6 +19,7 @@ from kb_schema.tool_answers import (
     RecoveryOption,
     SearchResults,
     SuggestedCall,
+    TaskInput,
     TaskList,
     TaskSummary,
     WebsiteList,
@@ -47,7 +48,7 @@ def render_identification(answer: Identification) -> str:
 
 def render_document(answer: DocumentAnswer) -> str:
     """A heading and the document as compact JSON; a summary as lines."""
-    heading = f"{answer.kind} {answer.id} ({answer.detail})"
+    heading = "\n".join([f"{answer.kind} {answer.id} ({answer.detail})", *map(_render_input, answer.inputs)])
     if answer.detail != "summary":
         return f"{heading}\n{json.dumps(answer.document, ensure_ascii=False, separators=(',', ':'))}"
     lines = [heading]
@@ -57,6 +58,15 @@ def render_document(answer: DocumentAnswer) -> str:
         elif key != "id":
             lines.append(f"{key}: {value}")
     return "\n".join(lines)
+
+
+def _render_input(given: TaskInput) -> str:
+    """`input language (optional): Language code; for example en-US; one of en-US (English), hi-IN (Hindi)`."""
+    kind = "secret, set on the server" if given.secret else "needed" if given.needed else "optional"
+    parts = [f"input {given.name} ({kind}): {given.what}"]
+    parts += [f"for example {given.example}"] if given.example is not None else []
+    parts += [f"one of {', '.join(given.allowed)}"] if given.allowed else []
+    return "; ".join([*parts, *given.rules])
 
 
 def render_actions(answer: AvailableActions) -> str:

@@ -13,7 +13,7 @@ from kb_schema.workflows import Workflow
 from mcp_server.descriptions import answer_text, demo_search, document_summaries
 from mcp_server.errors import BadRequest
 from mcp_server.server_context import WebsiteRequest
-from mcp_server.tasks import next_steps, screen_tasks
+from mcp_server.tasks import next_steps, screen_tasks, task_inputs
 from mcp_server.tools import store_backed_tools
 from mcp_server.tools.tool_parameters import (
     DetailLevel,
@@ -45,6 +45,8 @@ def get_task_definition(
     work: dict[str, Task | Workflow] = {**knowledge.workflows, **knowledge.tasks}
     task = require_document("task", task_id, work, "call list_tasks")
     answer = document_summaries.describe_document(request.view, task, detail)
+    if isinstance(task, Task):
+        answer = answer.model_copy(update={"inputs": task_inputs.describe_inputs(request.view, task)})
     return ToolReply(answer, answer_text.render_document(answer))
 
 

@@ -163,7 +163,7 @@ async def test_the_tool_list_is_always_the_same_and_small():
     assert list(lists[0].items()) == list(lists[1].items())
     assert lists[2] == {name: said for name, said in lists[0].items() if name not in WRITING}
     # Measured at 4.1 characters a token and more (docs/mcp.md); 4,000 tokens are the bound (DESIGN 5).
-    assert sum(map(len, lists[0].values())) < 4_000 * 4
+    assert sum(map(len, lists[0].values())) < 4_000 * 4.1
 
 
 @pytest.mark.parametrize(("tool", "arguments", "model"), CALLS)
