@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from mcp.server.context import ServerRequestContext
@@ -59,6 +60,7 @@ def create_server(
     runs: RunReader | None = None,
     limits: CallLimits | None = None,
     engines: PathEngines | None = None,
+    snapshots: Path | None = None,
 ) -> KnowledgeServer:
     """Create a server over a source of knowledge. It runs over any transport of the SDK, or in memory.
 
@@ -73,6 +75,7 @@ def create_server(
         runs: recorded runs, for failure explanations.
         limits: limits of calls.
         engines: which engine searches paths.
+        snapshots: the only folder from which snapshots are read as files; None: none is read.
     """
     engines = engines or PathEngines()
     views = source if isinstance(source, ViewCache) else ViewCache(source, engines.compiled)
@@ -87,6 +90,7 @@ def create_server(
         runs,
         engines,
         CallGuard(limits),
+        snapshots=snapshots,
     )
     return KnowledgeServer(server_context, build_tools(server_context), read_only=read_only)
 

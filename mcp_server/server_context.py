@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from kb_schema.tool_answers import WebsiteSummary
 from mcp_server.descriptions import document_summaries
@@ -28,6 +29,8 @@ class WebsiteRequest:
     base_url: str | None = None
     """The base URL the server was configured with for this website."""
     pages: ParsedPageCache = field(default_factory=ParsedPageCache)
+    snapshots: Path | None = None
+    """The only folder from which snapshots are read as files; None: none is read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,8 @@ class ServerContext:
     engines: PathEngines = field(default_factory=PathEngines)
     guard: CallGuard = field(default_factory=CallGuard)
     pages: ParsedPageCache = field(default_factory=ParsedPageCache)
+    snapshots: Path | None = None
+    """The only folder from which snapshots are read as files."""
 
     async def open_request(self, website_id: str) -> tuple[WebsiteRequest, str | None]:
         """Return the request that a tool over this website works with, and a note for the answer, if there is one.
@@ -53,7 +58,8 @@ class ServerContext:
         """
         current = await self.views.current(website_id)
         view = await self.proposing.offered(await self.learning.weighed(current.view))
-        return WebsiteRequest(view, self.prober, self.base_urls.get(website_id), self.pages), current.note
+        base_url = self.base_urls.get(website_id)
+        return WebsiteRequest(view, self.prober, base_url, self.pages, self.snapshots), current.note
 
     async def summaries(self) -> tuple[WebsiteSummary, ...]:
         """Return every website in short. One that cannot be read is left out if another can be read."""

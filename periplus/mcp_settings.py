@@ -71,6 +71,8 @@ class McpSettings(BaseSettings):
     calls_per_client: int = Field(default=_CALLS.calls_per_client, ge=1, le=10_000)
     files: Path | None = None
     """For the agent's server: the folder with files for uploads; default: `files` in the data directory."""
+    snapshots: Path | None = None
+    """The only folder from which snapshots are read as files."""
     runs_at_once: int = Field(default=4, ge=1, le=100)
     """For the agent's server: the maximum number of parallel runs, each with its own browser context."""
 

@@ -46,7 +46,8 @@ def _missing_content(page: StoredPage, judged: Sequence[_CheckedSignature]) -> s
         return "nothing but the URL was given, which no screen is known by; send the page's `html` or `text`"
     if page.outline is not None and not page.outline.complete:
         return (
-            "no known screen matches what was sent; send the snapshot of the whole page as text, not its file"
+            "no known screen matches what was sent; send the snapshot of the whole page as text, not its file (or let "
+            "the server read it: periplus mcp --snapshots DIR)"
         )
     untold = any(each.untold for each in judged)
     wanted = [

@@ -41,7 +41,7 @@ async def request_missing(
 ) -> InputRequiredResult | dict[str, Any] | None:
     """Return the form to fill in, or the values from it; None if this client cannot show forms."""
     fields = {name: _field(schema["properties"][name], choices.get(name, ())) for name in missing}
-    if not _takes_forms(context) or any(field.get("type") not in _ASKABLE for field in fields.values()):
+    if not _takes_forms(context) or not all(map(_is_askable, fields.values())):
         return None
     message = f"{tool} needs {' and '.join(missing)}"
     requested = {"type": "object", "properties": fields, "required": list(missing)}
@@ -58,6 +58,11 @@ async def request_missing(
 def _field(schema: Mapping[str, Any], choices: Sequence[str]) -> dict[str, Any]:
     kept = {key: schema[key] for key in ("type", "enum", "description") if key in schema}
     return {**kept, "enum": list(choices)} if 0 < len(choices) <= _MOST_CHOICES else kept
+
+
+def _is_askable(field: dict[str, Any]) -> bool:
+    """Whether a form can ask for it: it has one type, and that is a simple one."""
+    return isinstance(field.get("type"), str) and field["type"] in _ASKABLE
 
 
 def _takes_forms(context: Context[Any, Any]) -> bool:

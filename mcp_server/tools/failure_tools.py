@@ -16,8 +16,8 @@ from mcp_server.errors import BadRequest, SourceUnavailable
 from mcp_server.failures.failed_runs import read_failed_run
 from mcp_server.failures.failure_case import FailureCase, ReportedFailure
 from mcp_server.failures.failure_explanation import explain
+from mcp_server.identification.client_pages import admit_page
 from mcp_server.identification.screen_identification import identify
-from mcp_server.identification.snapshot_limits import admit_snapshot
 from mcp_server.server_context import ServerContext, WebsiteRequest
 from mcp_server.tools.identification_tools import PageArgument
 from mcp_server.tools.tool_parameters import Id, ScreenId, require_document, require_screen
@@ -67,7 +67,7 @@ def _explain(
         if snapshot is None:
             case = FailureCase(request.view, told, None, None, request.prober, request.base_url)
             return explain(case, run=run)
-        with request.pages.lent(admit_snapshot(snapshot)) as page:
+        with request.pages.lent(admit_page(snapshot, request.snapshots).snapshot) as page:
             found = identify(request.view, page, request.prober, base_url=request.base_url)
             case = FailureCase(request.view, told, page, found, request.prober, request.base_url)
             return explain(case, run=run)

@@ -154,7 +154,11 @@ class KnowledgeTool(Tool):
     @cached_property
     def _structured(self) -> tuple[str, ...]:
         properties = self.parameters.get("properties", {})
-        return tuple(name for name, part in properties.items() if part.get("type") in ("object", "array"))
+        return tuple(
+            name
+            for name, part in properties.items()
+            if not {"object", "array"}.isdisjoint(_list_types(part.get("type")))
+        )
 
     async def _told(self, error: ValidationError) -> InvalidArguments:
         details = error.errors(include_url=False, include_input=False, include_context=False)
@@ -180,6 +184,11 @@ def refuse_call(error: KnowledgeServerError) -> CallToolResult:
     return CallToolResult(
         content=[TextContent(type="text", text=str(error))], structured_content=told, is_error=True
     )
+
+
+def _list_types(types: str | list[str] | None) -> list[str]:
+    """Return the types of a schema, which names one or several."""
+    return [types] if isinstance(types, str) else types or []
 
 
 def _parsed(text: str) -> Any:

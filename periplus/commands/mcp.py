@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 GRACE_S = 3
 """Seconds that open streams may take to end when the server stops."""
 
+PLAYWRIGHT_FOLDER = ".playwright-mcp"
+"""Where Playwright MCP writes snapshots, relative to the folder where client and servers run."""
+
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 app.add_typer(tokens, name="token")
 
@@ -74,6 +77,7 @@ class _McpOptions:
     shared: bool
     """Whether several clients may use the server."""
     all_tools: bool
+    snapshots: Path | None
 
 
 @app.callback(invoke_without_command=True)
@@ -154,6 +158,16 @@ def mcp(
         bool,
         typer.Option("--headed", help="With --agent or --browser: show the browser.", show_default=False),
     ] = False,
+    snapshots: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="The only folder from which a tool may read a page's snapshot as a file. Default: "
+            "PERIPLUS_MCP_SNAPSHOTS, else with stdio .playwright-mcp, where Playwright MCP writes, and with http "
+            "none.",
+            show_default=False,
+        ),
+    ] = None,
     mongodb_url: MongoUrl = None,
     arangodb_url: ArangoUrl = None,
 ) -> None:
@@ -211,6 +225,7 @@ def mcp(
         options,
         transport is Transport.HTTP,
         all_tools,
+        _choose_snapshots_folder(snapshots or settings.snapshots, transport),
     )
     opening, run_store = open_selected_stores(mongodb_url, arangodb_url), open_run_store(mongodb_url)
     if transport is Transport.STDIO:
@@ -299,6 +314,7 @@ async def _server(stores: Stores, runs: RunStore, wanted: _McpOptions) -> AsyncI
             runs=runs,
             limits=wanted.limits,
             engines=engines,
+            snapshots=wanted.snapshots,
         )
 
 
@@ -309,6 +325,18 @@ async def _follow_stores(stores: Stores, wanted: _McpOptions) -> AsyncIterator[t
     source = StoreSource(stores.documents, stores.graph)
     async with ViewCache(source, engines.compiled).following() as views:
         yield views, engines
+
+
+def _choose_snapshots_folder(named: Path | None, transport: Transport) -> Path | None:
+    """Return the folder that snapshots may be read from. Raises `UserError` if the named one is no folder."""
+    if named is None:
+        return Path(PLAYWRIGHT_FOLDER) if transport is Transport.STDIO else None
+    if not named.is_dir():
+        raise UserError(
+            f"--snapshots {named} is no folder",
+            fix="create it, or name the one that the browser's server writes to",
+        )
+    return named
 
 
 def _check_access_protected(policy: HttpAccessPolicy, host: str) -> None:
