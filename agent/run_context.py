@@ -105,6 +105,8 @@ class RunContext:
     """The values of the task under way."""
     vault: Vault | None = None
     """Source of secrets; None: secrets come from the ordinary sources."""
+    one_time_inputs: set[tuple[str, str]] = field(default_factory=set)
+    """(task id, input) of values that are valid for one period: fetched again at the step that types them."""
     secrets: Secrets = field(default_factory=Secrets)
     personal: PersonalData = field(default_factory=PersonalData)
     """A visitor's words and name."""

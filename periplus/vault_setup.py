@@ -8,6 +8,7 @@ from pathlib import Path
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from agent.errors import PersonNeeded
+from agent.execution.values.one_time_codes import OneTimeCodeVault
 from agent.execution.values.secret_vaults import EnvironmentVault, FileVault, KeyringVault, VaultChain
 from agent.run_context import Vault
 from kb_store.audit.audit_recorder import record_async
@@ -45,7 +46,7 @@ class _AuditedVault:
 
 
 def open_vault(website_id: str, *, audited: bool = True) -> Vault:
-    """Return a vault that reads the environment, then the file, then the keyring.
+    """Return a vault that reads the environment, then the file, then the keyring, and makes one-time codes.
 
     `audited`: the audit log names the secrets that are read; False for one who only asks whether there are any.
     Raises `UserError` for a file that is missing or readable by others.
@@ -60,5 +61,5 @@ def open_vault(website_id: str, *, audited: bool = True) -> Vault:
     if settings.keyring:
         with suppress(ImportError):  # an optional extra
             vaults.append(KeyringVault(website_id))
-    chain = VaultChain(vaults)
+    chain = OneTimeCodeVault(VaultChain(vaults))
     return _AuditedVault(chain, website_id) if audited else chain

@@ -12,6 +12,7 @@ from typing import Any
 
 from agent.errors import InputMissing, PersonNeeded
 from agent.execution.values.declared_types import parse_typed_value
+from agent.execution.values.one_time_codes import ONE_TIME_CODE
 from agent.execution.values.secret_vaults import secret_variable_name
 from agent.execution.values.value_sources import (
     FETCHED,
@@ -125,14 +126,21 @@ async def refresh_inputs(
     *,
     scrape: Scraper,
 ) -> dict[str, Any]:
-    """Return the named inputs that are always fetched fresh, resolved again (KS 9.12).
+    """Return the named inputs that are always fetched fresh, resolved again (KS 9.12), one-time codes among them.
 
     Values from the caller stay, a person is not asked twice, and a value that is no longer available stays
     as it was.
     """
     fresh: dict[str, Any] = {}
     for spec in task.io_spec.inputs:
-        if spec.name not in names or not spec.always_fresh or spec.name in given:
+        if spec.name not in names or spec.name in given:
+            continue
+        if (task.task_id, spec.name) in context.one_time_inputs and context.vault is not None:
+            code = await context.vault.secret(build_task_value_request(spec).key)
+            if code is not None:
+                fresh[spec.name] = _finish_value(spec, code[0], context)
+            continue
+        if not spec.always_fresh:
             continue
         order = [source for source in _list_sources(task.io_spec, spec) if source != "user_input"]
         around = ValueSourceContext(context, scrape, values)
@@ -191,6 +199,8 @@ async def _resolve_input(
     if spec.secret and context.vault is not None:
         found = await context.vault.secret(wanted.key)
         if found is not None:
+            if found[1] == ONE_TIME_CODE:
+                context.one_time_inputs.add((task.task_id, spec.name))
             return found
     order = [source for source in _list_sources(task.io_spec, spec) if ask or source not in FETCHED]
     value, source = await _fetch_from_sources(wanted, order, around)
