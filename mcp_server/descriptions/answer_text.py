@@ -49,7 +49,7 @@ def render_identification(answer: Identification) -> str:
 def render_document(answer: DocumentAnswer) -> str:
     """A heading and the document as compact JSON; a summary as lines."""
     heading = "\n".join([f"{answer.kind} {answer.id} ({answer.detail})", *map(_render_input, answer.inputs)])
-    if answer.detail != "summary":
+    if answer.detail != "summary" and "elements" not in answer.document:
         return f"{heading}\n{json.dumps(answer.document, ensure_ascii=False, separators=(',', ':'))}"
     lines = [heading]
     for key, value in answer.document.items():

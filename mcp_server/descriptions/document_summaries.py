@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from kb_schema.base import Document
 from kb_schema.screens import Screen
 from kb_schema.tasks import Task
@@ -17,6 +19,7 @@ from kb_schema.tool_answers import (
 from kb_schema.workflows import Workflow
 from mcp_server import cursors
 from mcp_server.document_text.detail_levels import reduce_to_level
+from mcp_server.document_text.screen_lines import describe_screen
 from mcp_server.knowledge.compiled_view import KnowledgeView
 
 PAGE_OF_TASKS = 50
@@ -24,15 +27,19 @@ PAGE_OF_TASKS = 50
 
 def describe_document(view: KnowledgeView, wanted: Document, detail: Detail) -> DocumentAnswer:
     """A document at a level of detail; a screen comes with the elements of its layouts."""
+    document: dict[str, Any] | None = None
     if isinstance(wanted, Screen):
-        elements = tuple(view.elements[wanted.screen_id].values())
-        wanted = wanted.model_copy(update={"ui_elements": elements})
+        own = {each.element_id for each in wanted.ui_elements}
+        elements = view.elements[wanted.screen_id]
+        wanted = wanted.model_copy(update={"ui_elements": tuple(elements.values())})
+        if detail == "working":
+            document = describe_screen(wanted, shared=[each for each in elements if each not in own])
     return DocumentAnswer(
         website_id=view.website_id,
         kind=wanted.kind,
         id=wanted.local_id,
         detail=detail,
-        document=reduce_to_level(wanted, detail),
+        document=document or reduce_to_level(wanted, detail),
     )
 
 

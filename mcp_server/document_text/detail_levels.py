@@ -1,7 +1,7 @@
 """The three levels of detail of a document.
 
 `summary` is for choosing. `working_document` has what is needed to carry the document out, and still parses with
-`kb_schema.parse_document`. `full_document` is for changing: everything that was authored.
+`kb_schema.parse_document` (a screen has its own short form, `mcp_server.document_text.screen_lines`). `full_document` is for changing: everything that was authored.
 """
 
 from __future__ import annotations
