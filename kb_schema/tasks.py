@@ -98,6 +98,8 @@ class Task(Document):
     task_id: LocalId
     name: str = ""
     description: str = ""
+    sentences: tuple[str, ...] = ()
+    """Sentences that ask for the task, with `{input}` for values: `Delete the agent {agent_id}`."""
     category: str = ""
     complexity: Literal["low", "medium", "high"] | None = None
     estimated_duration: float | None = Field(default=None, ge=0)

@@ -89,6 +89,8 @@ class Workflow(Document):
     workflow_id: LocalId
     name: str = Field(min_length=1)
     description: str = ""
+    sentences: tuple[str, ...] = ()
+    """Sentences that ask for it, with `{input}` for values; synthesis keeps the template of the traces' sentences."""
     io_spec: IoSpec = IoSpec()
     nodes: tuple[WorkflowNode, ...] = Field(min_length=1)
     success_criteria: tuple[Condition, ...] = ()

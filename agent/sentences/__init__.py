@@ -1,0 +1,1 @@
+"""Sentences of users: which task a sentence means, and the values of its inputs, without a model."""

@@ -1,0 +1,73 @@
+"""Finds the task that a sentence means, and the values of its inputs, without a model.
+
+Sentence templates come first, then the words of names and inputs. Values are bound whole or not at all, and a sentence
+with a word that nothing explains means no task: refusing is better than a wrong task.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from agent.sentences.phrase_binding import Values, bind_phrase
+from agent.sentences.sentence_words import drop_politeness
+from agent.sentences.task_phrases import TaskPhrase, Work
+from agent.sentences.template_binding import bind_template
+from agent.synthesis.utterances.utterance_templates import split_words
+from kb_schema.base import Model
+
+MOST_SHOWN = 2
+"""Tasks that are shown where none is clear."""
+LONGEST_SENTENCE = 2_000
+"""Characters."""
+
+
+class BoundTask(Model):
+    """A task that a sentence may mean."""
+
+    task_id: str
+    name: str
+    values: dict[str, str | list[str]]
+    missing: tuple[str, ...] = ()
+    """Required inputs without a value."""
+
+
+class SentenceMeaning(Model):
+    """What a sentence means."""
+
+    sentence: str
+    task: BoundTask | None = None
+    """The only task that fits, with all its values; None if there is none, or if it must be asked."""
+    similar: tuple[BoundTask, ...] = ()
+    """Without a task: those that may be meant, at most `MOST_SHOWN`."""
+
+
+def bind_sentence(sentence: str, works: Iterable[Work]) -> SentenceMeaning:
+    """Return which of the tasks and workflows a sentence means."""
+    if len(sentence) > LONGEST_SENTENCE:
+        return SentenceMeaning(sentence=sentence)
+    phrases = [TaskPhrase(work=work) for work in works]
+    by_template = [(bound, phrase) for phrase in phrases if (bound := bind_template(sentence, phrase))]
+    if by_template:
+        most = max(fixed for (_, fixed), _ in by_template)
+        return _decide(
+            sentence, [(_bound(phrase, values), True) for (values, fixed), phrase in by_template if fixed == most]
+        )
+    words = drop_politeness(split_words(sentence))
+    found = [(bound, phrase) for phrase in phrases if (bound := bind_phrase(words, phrase)) is not None]
+    return _decide(sentence, [(_bound(phrase, values), sure) for (values, sure), phrase in found])
+
+
+def _bound(phrase: TaskPhrase, values: Values) -> BoundTask:
+    missing = tuple(each.spec.name for each in phrase.inputs if each.needed and each.spec.name not in values)
+    return BoundTask(
+        task_id=phrase.work.local_id, name=phrase.work.name or phrase.work.local_id, values=values, missing=missing
+    )
+
+
+def _decide(sentence: str, found: list[tuple[BoundTask, bool]]) -> SentenceMeaning:
+    """Return the only complete task; else those to ask about."""
+    clear = [task for task, sure in found if sure and not task.missing]
+    if len(clear) == 1:
+        return SentenceMeaning(sentence=sentence, task=clear[0])
+    shown = clear or [task for task, _ in found]
+    return SentenceMeaning(sentence=sentence, similar=tuple(shown[:MOST_SHOWN]))

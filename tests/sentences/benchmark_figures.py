@@ -1,0 +1,132 @@
+"""Measures binding on the function tasks of WebArena-Infinity: `python -m tests.sentences.benchmark_figures`.
+
+Each job of the zoo has a workflow here with what synthesis keeps of its first demonstrations: the template of their
+sentences, and an input for each slot. Nothing runs in a browser. Every sentence is bound twice: with all workflows of
+its application, and without its own.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from agent.sentences.sentence_binding import bind_sentence
+from agent.sentences.written_templates import read_template, write_template
+from agent.synthesis.utterances.utterance_templates import (
+    UtterancesTooDifferent,
+    expand_value_forms,
+    learn_template,
+)
+from kb_schema.workflows import Workflow
+from tests.zoo.applications import APPLICATIONS
+from tests.zoo.single_page.benchmark import MAKE
+from tests.zoo.zoo_jobs import Instance, Job
+
+
+@dataclass(slots=True)
+class BenchmarkFigures:
+    """How the sentences of one application were bound. Keys: right, wrong, asked, refused."""
+
+    shown: Counter[str] = field(default_factory=Counter)
+    """Sentences of demonstrations: the workflow was learned from them."""
+    unseen: Counter[str] = field(default_factory=Counter)
+    """Sentences of the benchmark that no demonstration had."""
+    ours: Counter[str] = field(default_factory=Counter)
+    """Sentences of the zoo that no demonstration had."""
+    without: Counter[str] = field(default_factory=Counter)
+    """Sentences of the benchmark without the workflow that does it: right is that none was bound."""
+    notes: list[str] = field(default_factory=list)
+
+
+def build_workflow(application: str, job: Job) -> Workflow | None:
+    """Return a workflow with the template of the job's demonstrations; None if their sentences differ too much."""
+    shown = job.demonstrations
+    values = [list(each.given.values()) for each in shown]
+    try:
+        template = learn_template([each.sentence for each in shown], values, values)
+    except UtterancesTooDifferent:
+        return None
+    inputs = [{"name": slot.name, "type": "array" if slot.many else "string"} for slot in template.slots]
+    node = {"node_id": "do", "type": "task", "task_id": job.name}
+    return Workflow.model_validate(
+        {
+            "type": "workflow",
+            "website_id": application,
+            "workflow_id": job.name,
+            "name": job.name.replace("_", " ").capitalize(),
+            "sentences": [write_template(template)],
+            "io_spec": {"inputs": inputs},
+            "nodes": [node],
+        }
+    )
+
+
+def measure_application(application: str, jobs: list[Job]) -> BenchmarkFigures:
+    """Return the figures of one application."""
+    figures = BenchmarkFigures()
+    workflows = {job.name: found for job in jobs if (found := build_workflow(application, job)) is not None}
+    for job in jobs:
+        shown = {each.name for each in job.demonstrations}
+        for instance in job.instances:
+            if not instance.sentence:
+                continue
+            ours = not instance.name.startswith("task_")
+            counts = figures.ours if ours else figures.shown if instance.name in shown else figures.unseen
+            if ours and instance.name in shown:
+                continue
+            counts[_outcome(figures, instance, job, workflows)] += 1
+            if not ours:
+                rest = [each for name, each in workflows.items() if name != job.name]
+                meaning = bind_sentence(instance.sentence, rest)
+                bound = "right" if meaning.task is None else "wrong"
+                figures.without[bound] += 1
+                if meaning.task is not None:
+                    figures.notes.append(f"without {job.name}: {instance.sentence!r} -> {meaning.task}")
+    return figures
+
+
+def _outcome(figures: BenchmarkFigures, instance: Instance, job: Job, workflows: dict[str, Workflow]) -> str:
+    meaning = bind_sentence(instance.sentence, workflows.values())
+    if meaning.task is None:
+        figures.notes.append(f"not bound, {job.name}: {instance.sentence!r} {[*map(str, meaning.similar)]}")
+        return "asked" if meaning.similar else "refused"
+    if meaning.task.task_id != job.name or not _has_values(meaning.task.values, instance, workflows[job.name]):
+        figures.notes.append(f"wrong, {job.name}: {instance.sentence!r} -> {meaning.task}")
+        return "wrong"
+    return "right"
+
+
+def _has_values(values: dict[str, str | list[str]], instance: Instance, workflow: Workflow) -> bool:
+    """Whether each value is one of the job's own, in one of its forms, and a template with the values is the sentence."""
+    given = {text.casefold() for text in instance.given.values()}
+    for name, value in values.items():
+        listed = value if isinstance(value, list) else [value]
+        for each in listed:
+            forms = {str(form).casefold() for form in expand_value_forms({name: each}).values()}
+            if not any(form in whole or whole in form for form in forms for whole in given):
+                return False
+    slots = {slot.name for text in workflow.sentences for slot in read_template(text).slots}
+    return slots <= values.keys()
+
+
+def measure_benchmark() -> dict[str, BenchmarkFigures]:
+    """Return the figures by application. Skips if the archive is absent."""
+    found = [each for each in APPLICATIONS.values() if each.make == MAKE]
+    return {each.name: measure_application(each.name, list(each.jobs)) for each in found}
+
+
+def main() -> None:
+    """Print the figures."""
+    totals = [Counter[str]() for _ in range(4)]
+    for name, figures in measure_benchmark().items():
+        rows = (figures.shown, figures.unseen, figures.ours, figures.without)
+        print(name, *map(dict, rows), sep="\n   ")
+        print(*figures.notes, sep="\n")
+        for total, row in zip(totals, rows, strict=True):
+            total.update(row)
+    for label, total in zip(("shown", "unseen", "ours", "without"), totals, strict=True):
+        print(label, dict(total))
+
+
+if __name__ == "__main__":
+    main()
