@@ -46,12 +46,11 @@ def bind_sentence(sentence: str, works: Iterable[Work]) -> SentenceMeaning:
     if len(sentence) > LONGEST_SENTENCE:
         return SentenceMeaning(sentence=sentence)
     phrases = [TaskPhrase(work=work) for work in works]
-    by_template = [(bound, phrase) for phrase in phrases if (bound := bind_template(sentence, phrase))]
-    if by_template:
-        most = max(fixed for (_, fixed), _ in by_template)
-        return _decide(
-            sentence, [(_bound(phrase, values), True) for (values, fixed), phrase in by_template if fixed == most]
-        )
+    matches = [(match, phrase) for phrase in phrases if (match := bind_template(sentence, phrase)) is not None]
+    if matches:
+        most = max((match.sure, match.fixed) for match, _ in matches)
+        best = [(match, phrase) for match, phrase in matches if (match.sure, match.fixed) == most]
+        return _decide(sentence, [(_bound(phrase, match.values), match.sure) for match, phrase in best])
     words = drop_politeness(split_words(sentence))
     found = [(bound, phrase) for phrase in phrases if (bound := bind_phrase(words, phrase)) is not None]
     return _decide(sentence, [(_bound(phrase, values), sure) for (values, sure), phrase in found])

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from agent.sentences.sentence_words import QUANTIFIERS, drop_politeness
+from agent.sentences.phrase_binding import Values
+from agent.sentences.sentence_words import QUANTIFIERS, SMALL, drop_politeness
 from agent.sentences.task_phrases import TaskPhrase
-from agent.sentences.written_templates import read_template
+from agent.synthesis.utterances.written_templates import SentenceTemplate, is_plain, read_template
+from agent.sentences.value_texts import ValueText
 from agent.synthesis.utterances.utterance_templates import (
     UtteranceMismatch,
     UtteranceSlot,
@@ -14,22 +14,70 @@ from agent.synthesis.utterances.utterance_templates import (
     expand_value_forms,
     split_words,
 )
+from kb_schema.base import Model
 
 LONGEST_PLAIN = 8
 """Most words of a value without quotes."""
+LEAST_FIXED = 2
+"""Fixed words, without small ones, of a template that is enough: "Change {x} to {y}" fits too much."""
 _LINKING = frozenset("to from with into if unless except without then not don't never".split())
-"""Words that begin another part of a sentence: a value without quotes has none in lower case, beside lower case."""
+"""Words that begin another part of a sentence; a value without quotes has none of them in lower case."""
 
 
-def bind_template(sentence: str, phrase: TaskPhrase) -> tuple[dict[str, str | list[str]], int] | None:
-    """Return the values by the most specific template that fits, and its number of fixed words; None if none fits."""
-    fitting = []
-    for text in phrase.work.sentences:
-        template = _without_end(read_template(text))
-        values = _parse(sentence, template)
-        if values is not None and (taken := _take(values, phrase)) is not None:
-            fitting.append((taken, sum(not isinstance(part, UtteranceSlot) for part in template.parts)))
-    return max(fitting, key=lambda each: each[1], default=None)
+class TemplateMatch(Model):
+    """A template that fits a sentence."""
+
+    values: Values
+    fixed: int
+    """The number of its fixed words."""
+    sure: bool
+    """Whether the template says enough, and every slot with known texts has one of them."""
+
+
+def bind_template(sentence: str, phrase: TaskPhrase) -> TemplateMatch | None:
+    """Return the match of the most specific template that fits; None if none fits."""
+    found = (_match(sentence, read_template(text), phrase) for text in phrase.work.sentences)
+    fitting = [each for each in found if each is not None]
+    return max(fitting, key=lambda each: (each.sure, each.fixed), default=None)
+
+
+def _match(sentence: str, stated: SentenceTemplate, phrase: TaskPhrase) -> TemplateMatch | None:
+    template = _without_end(stated.template)
+    words = drop_politeness(split_words(sentence))
+    if not words:
+        return None
+    end = words[-1].end
+    try:
+        texts = template.texts(sentence[words[0].begin : end])
+    except UtteranceMismatch:
+        return None
+    if not all(_is_value(text, slot) for slot, text in texts.items()):
+        return None
+    values = expand_value_forms({slot.name: slot.value(text) for slot, text in texts.items()})
+    specs = {spec.name for spec in phrase.work.io_spec.inputs if not spec.secret}
+    if any(each.needed and each.spec.name not in values for each in phrase.inputs):
+        return None
+    fixed = [part for part in template.parts if not isinstance(part, UtteranceSlot)]
+    telling = [each for each in fixed if each.text.casefold() not in SMALL and each.text[:1].isalnum()]
+    return TemplateMatch(
+        values={name: value for name, value in values.items() if name in specs},
+        fixed=len(fixed),
+        sure=len(telling) >= LEAST_FIXED
+        and all(_is_sure(text, slot, stated, phrase) for slot, text in texts.items()),
+    )
+
+
+def _is_sure(text: str, slot: UtteranceSlot, stated: SentenceTemplate, phrase: TaskPhrase) -> bool:
+    """Whether a text in this slot asks for nothing else: "visibility" in "Change your profile {part}" may."""
+    if slot.name in stated.known:
+        return text in stated.known[slot.name]
+    if slot.quoted or slot.many:
+        return True
+    asked = next((each for each in phrase.inputs if each.spec.name == slot.name), None)
+    if asked is not None and (asked.options or asked.spec.type == "file"):
+        return asked.accept(ValueText(text=text, kind="word")) is not None
+    words = split_words(text)
+    return (len(words) == 1 and words[0].quoted) or not (is_plain(text) or "," in [each.text for each in words])
 
 
 def _without_end(template: UtteranceTemplate) -> UtteranceTemplate:
@@ -39,35 +87,15 @@ def _without_end(template: UtteranceTemplate) -> UtteranceTemplate:
     return UtteranceTemplate(parts=tuple(parts))
 
 
-def _parse(sentence: str, template: UtteranceTemplate) -> dict[str, str | list[str]] | None:
-    words = drop_politeness(split_words(sentence))
-    if not words:
-        return None
-    told = sentence[words[0].begin : words[-1].end]
-    try:
-        texts = template.texts(told)
-    except UtteranceMismatch:
-        return None
-    if not all(_is_value(text, slot) for slot, text in texts.items()):
-        return None
-    return expand_value_forms({slot.name: slot.value(text) for slot, text in texts.items()})
-
-
 def _is_value(text: str, slot: UtteranceSlot) -> bool:
     """Whether a text can be a value: not the rest of another sentence."""
+    if not text.strip():
+        return slot.may_be_empty
     if slot.quoted or slot.many:
-        return bool(text.strip())
+        return True
     words = split_words(text)
     if not words or len(words) > LONGEST_PLAIN:
         return False
     if len(words) == 1:
         return words[0].quoted or words[0].text.casefold() not in QUANTIFIERS
     return not any(not each.quoted and each.text in _LINKING for each in words)
-
-
-def _take(values: dict[str, str | list[str]], phrase: TaskPhrase) -> dict[str, str | list[str]] | None:
-    """Return the values that the task takes; None if it needs one that the sentence has not."""
-    specs = {spec.name for spec in phrase.work.io_spec.inputs}
-    taken = {name: value for name, value in values.items() if name in specs}
-    needed: Sequence[str] = [each.spec.name for each in phrase.inputs if each.needed]
-    return taken if all(name in taken for name in needed) else None

@@ -30,6 +30,7 @@ from agent.synthesis.traces.trace_evaluation import ASKED, EvaluationResult, Eva
 from agent.synthesis.traces.trace_pages import TracePages
 from agent.synthesis.traces.trace_preparation import convert_targets, normalize_traces
 from agent.synthesis.utterances.utterance_mentions import MentionAnalysis, analyze_mentions, drop_unused_slots
+from agent.synthesis.utterances.written_templates import write_template
 from agent.synthesis.workflows.workflow_documents import WorkflowDocuments, build_workflow_documents
 from kb_schema.execution_traces import ExecutionTrace, name_traces
 
@@ -242,7 +243,21 @@ def add_workflow_documents(
     if understanding is not None:
         inputs = [spec.name for spec in lowered.workflow.io_spec.inputs]
         understanding = drop_unused_slots(understanding, inputs)
+        lowered = _keep_sentences(lowered, understanding, inputs)
     return replace(result, lowered=lowered, understanding=understanding)
+
+
+def _keep_sentences(
+    lowered: WorkflowDocuments, understanding: MentionAnalysis, inputs: Sequence[str]
+) -> WorkflowDocuments:
+    """Return the documents; the workflow has the template of the traces' sentences, if it can be written."""
+    if understanding.template is None:
+        return lowered
+    said = [trace.task_description.strip() for trace in understanding.traces]
+    text = write_template(understanding.template, said, inputs)
+    if text is None:
+        return lowered
+    return replace(lowered, workflow=lowered.workflow.model_copy(update={"sentences": (text,)}))
 
 
 @contextmanager

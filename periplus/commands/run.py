@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
@@ -14,6 +15,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from agent.sentences.sentence_binding import BoundTask
 from kb_schema.read_backs import ReadBackStatus
 from kb_schema.run_records import RunResult
 from kb_store import Stores
@@ -28,6 +30,7 @@ from periplus.runs.begun_run import check_last_run_recorded, note_begun_run
 from periplus.runs.run_checks import check_run_request
 from periplus.runs.run_report import print_run_result
 from periplus.runs.run_undo import UndoReport, print_undo_report, undo_run
+from periplus.runs.sentence_tasks import as_input, find_sentence_task, format_command, is_sentence
 from periplus.runs.task_runs import (
     RESULT,
     TaskRunRequest,
@@ -56,7 +59,7 @@ def run(
     task: Annotated[
         str | None,
         typer.Argument(
-            help="The task's id; `periplus tasks` lists them.",
+            help="The task's id (`periplus tasks` lists them), or a sentence: an argument with a space.",
             show_default=False,
             autocompletion=complete_tasks,
         ),
@@ -102,6 +105,10 @@ def run(
             show_default=False,
         ),
     ] = None,
+    yes: Annotated[
+        bool,
+        typer.Option("--yes", "-y", help="With a sentence: run the task it means without a question."),
+    ] = False,
     allow_unverified: Annotated[
         bool,
         typer.Option("--allow-unverified", help="Exit with 0 also if nothing shows that the task worked."),
@@ -133,6 +140,11 @@ def run(
 
     [bold]periplus run create_agent ... --goal agent_list[/]
     [bold]periplus run --goal settings ...[/]
+
+    [bold]periplus run "create an agent named Ada" --yes[/]
+
+    A sentence runs the only task whose name, inputs and sentences explain all of its words (docs/sentences.md).
+    No model is used. The task and its values are shown and asked about before it runs, unless --yes is given.
 
     With --goal the run ends on that screen; without TASK it only navigates there.
 
@@ -166,6 +178,9 @@ def run(
         step_timeout,
     )
     _check(asked)
+    if is_sentence(asked.task):
+        asked = asyncio.run(_read_sentence(asked, open_selected_stores(mongodb_url, arangodb_url)))
+        _confirm_sentence(asked, console, yes=yes)
     moment = datetime.now().astimezone()
     folder = check_output_folder(out or Path("out") / f"run-{asked.name}-{moment:%Y%m%d-%H%M%S}")
     store_contexts = open_selected_stores(mongodb_url, arangodb_url), open_run_store(mongodb_url)
@@ -243,6 +258,26 @@ def _check(asked: _RunOptions) -> None:
         )
     if asked.decided is not None and asked.resume is None:
         raise UserError("--it-happened and --it-did-not need --resume", fix="also give --resume RUN")
+
+
+async def _read_sentence(asked: _RunOptions, opening: AbstractAsyncContextManager[Stores]) -> _RunOptions:
+    """Return the options with the task that the sentence means; values of `--input` win. Raises `UserError`."""
+    async with opening as stores:
+        website_id = select_website(asked.website, await list_websites(stores))
+        found = await find_sentence_task((asked.task or "").strip(), stores, website_id)
+    values = {name: as_input(value) for name, value in found.values.items()}
+    return replace(asked, task=found.task_id, website=website_id, values={**values, **asked.values})
+
+
+def _confirm_sentence(asked: _RunOptions, console: Console, *, yes: bool) -> None:
+    """Show the task that a sentence means and ask whether to run it. Raises `UserError` if nobody can be asked."""
+    command = format_command(BoundTask(task_id=asked.task or "", name="", values=dict(asked.values)))
+    console.print(f"The sentence means: {escape(command)}", soft_wrap=True, highlight=False)
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise UserError("nothing was run: there is nobody to ask", fix=f"add --yes, or `{command}`")
+    typer.confirm("Run it?", abort=True, err=True)
 
 
 async def _build_run_request(asked: _RunOptions, stores: Stores, runs: RunStore) -> TaskRunRequest:

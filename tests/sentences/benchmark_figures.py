@@ -7,11 +7,12 @@ its application, and without its own.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass, field
 
 from agent.sentences.sentence_binding import bind_sentence
-from agent.sentences.written_templates import read_template, write_template
+from agent.synthesis.utterances.written_templates import write_template
 from agent.synthesis.utterances.utterance_templates import (
     UtterancesTooDifferent,
     expand_value_forms,
@@ -46,7 +47,13 @@ def build_workflow(application: str, job: Job) -> Workflow | None:
         template = learn_template([each.sentence for each in shown], values, values)
     except UtterancesTooDifferent:
         return None
-    inputs = [{"name": slot.name, "type": "array" if slot.many else "string"} for slot in template.slots]
+    told = [template.texts(each.sentence) for each in shown]
+    inputs = [
+        {"name": slot.name, "type": "array" if slot.many else "string"}
+        for slot in template.slots
+        if all(_is_given(each[slot], one) for each, one in zip(told, shown, strict=True))
+    ]
+    text = write_template(template, [each.sentence for each in shown], [each["name"] for each in inputs])
     node = {"node_id": "do", "type": "task", "task_id": job.name}
     return Workflow.model_validate(
         {
@@ -54,7 +61,7 @@ def build_workflow(application: str, job: Job) -> Workflow | None:
             "website_id": application,
             "workflow_id": job.name,
             "name": job.name.replace("_", " ").capitalize(),
-            "sentences": [write_template(template)],
+            "sentences": [] if text is None else [text],
             "io_spec": {"inputs": inputs},
             "nodes": [node],
         }
@@ -97,16 +104,20 @@ def _outcome(figures: BenchmarkFigures, instance: Instance, job: Job, workflows:
 
 
 def _has_values(values: dict[str, str | list[str]], instance: Instance, workflow: Workflow) -> bool:
-    """Whether each value is one of the job's own, in one of its forms, and a template with the values is the sentence."""
-    given = {text.casefold() for text in instance.given.values()}
-    for name, value in values.items():
-        listed = value if isinstance(value, list) else [value]
-        for each in listed:
-            forms = {str(form).casefold() for form in expand_value_forms({name: each}).values()}
-            if not any(form in whole or whole in form for form in forms for whole in given):
-                return False
-    slots = {slot.name for text in workflow.sentences for slot in read_template(text).slots}
-    return slots <= values.keys()
+    """Whether every input has one of the job's own values."""
+    texts = {
+        name: value if isinstance(value, str) else " ".join(value) for name, value in values.items()
+    }
+    return texts.keys() == {spec.name for spec in workflow.io_spec.inputs} and all(
+        isinstance(values[name], list) or _is_given(text, instance) for name, text in texts.items()
+    )
+
+
+def _is_given(text: str, instance: Instance) -> bool:
+    """Whether a text of the sentence, in one of its forms, is one of the instance's values."""
+    forms = {str(form).casefold() for form in expand_value_forms({"text": text}).values()}
+    given = [each.casefold() for each in instance.given.values()]
+    return any(form == each or form in re.split(r", | and ", each) or (each and each in form) for form in forms for each in given)
 
 
 def measure_benchmark() -> dict[str, BenchmarkFigures]:

@@ -1,0 +1,64 @@
+"""The task that a sentence asks for, of those in the store; for `periplus run` and the agent's MCP server."""
+
+from __future__ import annotations
+
+import json
+import shlex
+
+from agent.sentences.sentence_binding import BoundTask, SentenceMeaning, bind_sentence
+from kb_schema.knowledge_base import KnowledgeBase
+from kb_store import Stores, read_knowledge
+from periplus.errors import UserError
+
+
+def is_sentence(text: str | None) -> bool:
+    """Whether a command's argument is a sentence: ids have no spaces."""
+    return text is not None and bool(text.strip()) and any(map(str.isspace, text.strip()))
+
+
+def find_meaning(sentence: str, knowledge: KnowledgeBase) -> SentenceMeaning:
+    """Return which task or workflow of a website a sentence means."""
+    return bind_sentence(sentence, [*knowledge.workflows.values(), *knowledge.tasks.values()])
+
+
+async def find_sentence_task(sentence: str, stores: Stores, website_id: str) -> BoundTask:
+    """Return the only task that a sentence means. Raises `UserError` that shows at most two, or says that none fits."""
+    knowledge, _ = await read_knowledge(stores.documents, stores.graph, website_id)
+    meaning = find_meaning(sentence, knowledge)
+    if meaning.task is not None:
+        return meaning.task
+    raise UserError(explain_no_task(meaning), fix=suggest_commands(meaning))
+
+
+def explain_no_task(meaning: SentenceMeaning) -> str:
+    """Return why a sentence was not bound."""
+    sentence = meaning.sentence if len(meaning.sentence) <= 200 else f"{meaning.sentence[:200]}..."
+    if not meaning.similar:
+        return f"no task does what the sentence says: {sentence!r}"
+    one = meaning.similar[0]
+    if len(meaning.similar) > 1:
+        return f"the sentence may mean more than one task: {sentence!r}"
+    if one.missing:
+        return f"the sentence has no value for {', '.join(one.missing)} of {one.task_id}: {sentence!r}"
+    return f"it is not certain that the sentence means {one.task_id}: {sentence!r}"
+
+
+def suggest_commands(meaning: SentenceMeaning) -> str:
+    """Return what to do instead."""
+    if not meaning.similar:
+        return (
+            "name the task by its id, or use the words of its name and its inputs, with values in quotes;"
+            " `periplus kb status` shows what is in the store"
+        )
+    return "; ".join(f"`{format_command(each)}`" for each in meaning.similar)
+
+
+def format_command(task: BoundTask) -> str:
+    """Return the command that runs a task with its values, and `NAME=...` for those that are missing."""
+    given = [f"-i {shlex.quote(f'{name}={as_input(value)}')}" for name, value in task.values.items()]
+    return " ".join(["periplus run", task.task_id, *given, *(f"-i {name}=..." for name in task.missing)])
+
+
+def as_input(value: str | list[str]) -> str:
+    """Return a value as `-i NAME=VALUE` takes it."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
