@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, get_type_hints
@@ -11,6 +12,7 @@ from mcp.types import CallToolResult, InputRequiredResult, ToolAnnotations
 from pydantic import Field, JsonValue
 
 from agent.execution.values.value_sources import build_task_value_request
+from agent.sentences.sentence_binding import BoundTask
 from kb_schema.knowledge_base import KnowledgeBase
 from kb_schema.read_backs import ReadBackStatus
 from kb_schema.tasks import Task
@@ -29,6 +31,7 @@ from periplus.agent_server.run_answers import NeededInput, RunAnswer
 from periplus.agent_server.run_executor import CANCELLED, ExecutingRun, RunExecutor
 from periplus.agent_server.run_progress import build_run_answer
 from periplus.errors import UserError
+from periplus.runs.sentence_tasks import explain_no_task, find_meaning, is_sentence
 from periplus.runs.task_runs import TaskRunRequest, build_resume_request
 from periplus.vault_setup import open_vault
 
@@ -61,12 +64,22 @@ class AgentToolContext:
 async def run_task(
     context: AgentToolContext,
     website_id: WebsiteId,
-    task_id: Id,
+    task_id: Id | None = None,
     inputs: Annotated[
         dict[str, JsonValue] | None,
         Field(description="Inputs by name, including those of called tasks (such as signing in)"),
     ] = None,
-    goal: Annotated[Id | None, Field(description="The screen to end on")] = None,
+    goal: Annotated[
+        str | None,
+        Field(
+            min_length=1,
+            max_length=2000,
+            description="The screen to end on; without task_id, a sentence that says what to do",
+        ),
+    ] = None,
+    confirmed: Annotated[
+        bool, Field(description="With a sentence: run the task it means; otherwise it is only named")
+    ] = False,
     run_id: Annotated[Id | None, Field(description="Resume this run instead of starting a new one")] = None,
     it_happened: Annotated[
         bool | None, Field(description="With run_id: whether the uncertain step took effect")
@@ -77,6 +90,9 @@ async def run_task(
     use run_status. Each non-idempotent step runs at most once, even if the run is interrupted and resumed.
     """
     call, knowledge = current_call("run_task"), await context.knowledge(website_id)
+    if task_id is None:
+        meant = _read_goal(goal, knowledge, confirmed=confirmed)
+        task_id, goal, inputs = meant.task_id, None, {**meant.values, **(inputs or {})}
     work: dict[str, Work] = {**knowledge.tasks, **knowledge.workflows}
     task = require_document("task", task_id, work, "list_tasks of the knowledge server lists all tasks")
     if goal is not None:
@@ -122,6 +138,31 @@ async def cancel_run(context: AgentToolContext, run_id: RunId, wait_seconds: Wai
 
 
 # -- implementation ----------------------------------------------------------------------------------
+
+
+def _read_goal(goal: str | None, knowledge: KnowledgeBase, *, confirmed: bool) -> BoundTask:
+    """Return the task that a sentence means. Raises `BadRequest`, also if it is not confirmed."""
+    if goal is None or not is_sentence(goal):
+        raise BadRequest(
+            "run_task needs task_id, or a sentence in goal",
+            hint="give task_id, or a goal such as 'create an agent named Ada'",
+        )
+    meaning = find_meaning(goal.strip(), knowledge)
+    if meaning.task is None:
+        calls = " or ".join(map(_render_call, meaning.similar))
+        hint = f"call run_task with {calls}" if calls else "list_tasks of the knowledge server lists all tasks"
+        raise BadRequest(explain_no_task(meaning), hint=hint)
+    if not confirmed:
+        raise BadRequest(
+            f"nothing was run: the sentence means {_render_call(meaning.task)}",
+            hint="if that is meant, call run_task again with confirmed: true, or with this task_id and inputs",
+        )
+    return meaning.task
+
+
+def _render_call(task: BoundTask) -> str:
+    given = json.dumps({**task.values, **dict.fromkeys(task.missing, "...")}, ensure_ascii=False)
+    return f"task_id {task.task_id!r} and inputs {given}"
 
 
 def _parse_decision(it_happened: bool | None) -> ReadBackStatus | None:

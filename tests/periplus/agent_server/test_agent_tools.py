@@ -210,6 +210,25 @@ async def test_a_person_is_asked_once_for_what_is_missing_also_of_a_task_within_
     assert boats(harbour).count(name) == 1
 
 
+async def test_a_sentence_names_its_task_first_and_runs_it_only_when_that_is_confirmed(serve, harbour):
+    asked = {"website_id": "harbour", "goal": 'register a boat named "Sentence Heron"'}
+    async with serve() as client:
+        named = await client.call_tool("run_task", asked)
+        before = boats(harbour)
+        unknown = await client.call_tool("run_task", {**asked, "goal": "sink the boat Heron", "confirmed": True})
+        nothing = await client.call_tool("run_task", {"website_id": "harbour"})
+        done = await client.call_tool("run_task", {**asked, "confirmed": True})
+    assert named.is_error
+    assert "'register_boat'" in named.content[0].text
+    assert "confirmed: true" in named.content[0].text
+    assert unknown.is_error
+    assert "no task does what the sentence says" in unknown.content[0].text
+    assert nothing.is_error
+    assert "Sentence Heron" not in before
+    assert not done.is_error, done.content
+    assert boats(harbour).count("Sentence Heron") == 1
+
+
 async def test_a_run_of_a_workflow_names_the_version_that_ran(serve, shelves):
     knowledge, _ = await read_knowledge(shelves[0].documents, shelves[0].graph, "harbour")
     version = find_workflow_version(knowledge, knowledge.workflows["name_on_the_way"])

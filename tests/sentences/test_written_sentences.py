@@ -1,0 +1,92 @@
+"""The sentences that were written down before the binder, over the seed and two maps."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent.sentences.sentence_binding import LONGEST_SENTENCE, bind_sentence
+from kb_schema.workflows import Workflow
+from tests.sentences.sentence_figures import measure_written_sentences, read_works
+
+
+def _workflow(workflow_id: str, sentence: str, *inputs: str) -> Workflow:
+    return Workflow.model_validate(
+        {
+            "type": "workflow",
+            "website_id": "shop",
+            "workflow_id": workflow_id,
+            "name": workflow_id,
+            "sentences": [sentence],
+            "io_spec": {"inputs": [{"name": name} for name in inputs]},
+            "nodes": [{"node_id": "do", "type": "task", "task_id": "do"}],
+        }
+    )
+
+
+def test_of_150_sentences_nine_in_ten_are_bound_right_and_none_wrong() -> None:
+    figures = measure_written_sentences()
+    known, others = figures.bindable, figures.others
+    assert known.total() + others.total() >= 150
+    assert known["right"] >= 0.9 * known.total(), figures.notes
+    assert known["wrong"] + others["wrong"] == 0, figures.notes
+
+
+def test_two_tasks_that_fit_are_shown_and_none_is_chosen() -> None:
+    meaning = bind_sentence("delete emails", read_works("spadeworks"))
+    assert meaning.task is None
+    assert [each.task_id for each in meaning.similar] == ["delete_all_emails", "delete_single_email"]
+
+
+def test_a_missing_value_is_named_and_the_others_are_kept() -> None:
+    (shown,) = bind_sentence("create a campaign named Spring", read_works("spadeworks")).similar
+    assert (shown.values, shown.missing) == ({"campaign_name": "Spring"}, ("campaign_agent", "start_date"))
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "", " ", ".", "please", '""', '"create an agent named Ada"', "{agent_name}", "create an agent named \ue000 {x}",
+        "sign in with email a@b.example and password secret", "create an agent named Ada x " * 200, "delete all",
+        "create an agent named Ada named Bo", "set the theme to", "set the theme to dark light",
+    ],
+)  # fmt: skip
+def test_what_is_no_sentence_of_a_task_runs_nothing(sentence: str) -> None:
+    assert bind_sentence(sentence, read_works("spadeworks")).task is None
+
+
+def test_a_longer_text_than_a_sentence_is_not_read() -> None:
+    told = "create an agent named " + '"' + "a" * LONGEST_SENTENCE + '"'
+    assert bind_sentence(told, read_works("spadeworks")).similar == ()
+
+
+def test_a_template_of_an_author_binds_its_values() -> None:
+    rent = _workflow("rent", "Rent a bike for {customer} for {days} days.", "customer", "days")
+    found = bind_sentence("please rent a bike for Ada for 3 days", [rent]).task
+    assert found is not None
+    assert found.values == {"customer": "Ada", "days": "3"}
+
+
+def test_a_text_that_no_demonstration_had_is_asked_about_where_it_may_ask_for_another_task() -> None:
+    switch = _workflow("switch", 'Navigate to settings and {what:disable} the "{name}" option', "name")
+    assert bind_sentence("Navigate to settings and disable the 'Sound' option", [switch]).task is not None
+    other = bind_sentence("Navigate to settings and enable the 'Sound' option", [switch])
+    assert (other.task, len(other.similar)) == (None, 1)
+
+
+def test_templates_that_fit_equally_well_are_asked_about() -> None:
+    both = [_workflow(name, 'Move the file "{name}" away', "name") for name in ("archive", "trash")]
+    meaning = bind_sentence('Move the file "Plans" away', both)
+    assert (meaning.task, len(meaning.similar)) == (None, 2)
+
+
+def test_a_secret_is_never_taken_from_a_sentence() -> None:
+    login = _workflow("enter", 'Enter the vault with "{code}"', "code")
+    secret = login.model_copy(
+        update={
+            "io_spec": login.io_spec.model_copy(
+                update={"inputs": tuple(each.model_copy(update={"secret": True}) for each in login.io_spec.inputs)}
+            )
+        }
+    )
+    found = bind_sentence('Enter the vault with "1234"', [secret])
+    assert "1234" not in str([found.task, *found.similar])
