@@ -125,6 +125,10 @@ bench: setup-mongod ## the benchmarks (trust ratios, not seconds)
 	@$(BIN)/python -m benchmarks.bench_notice --rounds 10
 	@$(BIN)/python -m pytest benchmarks -m bench --benchmark-enable -s --timeout 900
 
+sentences: setup-base ## how sentences are bound to tasks, without a browser
+	@$(BIN)/python -m tests.sentences.sentence_figures
+	@$(BIN)/python -m tests.sentences.benchmark_figures
+
 conformance: setup-conformance ## the MCP conformance tool and the Inspector against our server; writes docs/conformance.md
 	@$(BIN)/python scripts/conformance.py --write docs/conformance.md
 

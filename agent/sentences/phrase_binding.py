@@ -15,6 +15,7 @@ from agent.synthesis.utterances.utterance_templates import UtteranceWord
 
 Values = dict[str, str | list[str]]
 
+_COUNTING = frozenset([",", "and", ";"])
 _LOOSE = frozenset(["quoted", "name"])
 """The kinds of values that need no label if only one required input is left."""
 
@@ -30,7 +31,9 @@ def bind_phrase(words: Sequence[UtteranceWord], phrase: TaskPhrase) -> tuple[Val
         return None
     left = words[len(spoken) - len(split_verb(spoken)[1]) :]
     said = {stem(each.text) for each in left if not each.quoted}
-    labelled = any(len(label) > 1 and said.issuperset(label) for each in phrase.inputs for label in each.labels)
+    labelled = any(
+        len(label) > 1 and said.issuperset(label) for each in phrase.inputs for label in each.labels
+    )
     by_label = labelled and meanings & {"edit"}
     if phrase.head is not None and phrase.head not in said and not by_label:
         return None
@@ -41,6 +44,9 @@ def bind_phrase(words: Sequence[UtteranceWord], phrase: TaskPhrase) -> tuple[Val
     if values is None:
         return None
     several = any(isinstance(each, list) for each in values.values())
+    plural = any(stem(each) == phrase.head and stem(each) != each.casefold() for each in spoken)
+    if several and not plural:
+        return None  # "an agent named Ada, Bo" is one agent
     sure = several or not phrase.quantifiers or bool(told)
     return values, sure and bool(values or "edit" not in phrase.meanings)
 
@@ -58,6 +64,9 @@ class _PhraseReader:
         self._later: TaskInput | None = None
         """The same, where the words say of what: "the greeting of the agent Ada to ..."."""
         self._noun: str | None = None
+        self._begin = self._end = 0
+        self._list_end: int | None = None
+        """Where the last item of a list ended."""
 
     def read(self) -> Values | None:
         """Return the values; None if a word is not explained."""
@@ -68,6 +77,13 @@ class _PhraseReader:
                 return None
             at = end
         return self._values if self._label is None and self._later is None and self._lists_hold() else None
+
+    def _is_listed(self) -> bool:
+        """Whether a list's item follows the one before, with nothing but a comma or "and" between them."""
+        last, self._list_end = self._list_end, self._end
+        return last is None or all(
+            each.text.casefold() in _COUNTING for each in self._words[last : self._begin]
+        )
 
     def _lists_hold(self) -> bool:
         return all(not isinstance(each, list) or len(each) > 1 for each in self._values.values())
@@ -83,6 +99,7 @@ class _PhraseReader:
             return found
         value = read_value(self._words, at, self._known)
         if value is not None:
+            self._begin, self._end = at, value[1]
             return value[1] if self._bind(value[0]) else None
         said = stem(word.text)
         if word.text.casefold() in SMALL | self._phrase.quantifiers:
@@ -160,6 +177,8 @@ class _PhraseReader:
         if taken is None or (kept is not None and not isinstance(kept, list)):
             return False
         if found.spec.type == "array":
+            if not self._is_listed():
+                return False
             self._values[name] = [*(kept or []), taken]
         else:
             self._values[name] = taken
@@ -170,7 +189,8 @@ class _PhraseReader:
         return [
             each
             for each in self._phrase.inputs
-            if (each.spec.name not in self._values or each.spec.type == "array") and each.accept(value) is not None
+            if (each.spec.name not in self._values or each.spec.type == "array")
+            and each.accept(value) is not None
         ]
 
     def _find_by_kind(self, value: ValueText) -> TaskInput | None:
@@ -204,5 +224,3 @@ class _PhraseReader:
             return None
         typed = left[0].spec.type in ("file", "date", "boolean")
         return left[0] if not typed and left[0].accept(value) is not None else None
-
-

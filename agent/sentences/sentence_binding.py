@@ -46,7 +46,9 @@ def bind_sentence(sentence: str, works: Iterable[Work]) -> SentenceMeaning:
     if len(sentence) > LONGEST_SENTENCE:
         return SentenceMeaning(sentence=sentence)
     phrases = [TaskPhrase(work=work) for work in works]
-    matches = [(match, phrase) for phrase in phrases if (match := bind_template(sentence, phrase)) is not None]
+    matches = [
+        (match, phrase) for phrase in phrases if (match := bind_template(sentence, phrase)) is not None
+    ]
     if matches:
         most = max((match.sure, match.fixed) for match, _ in matches)
         best = [(match, phrase) for match, phrase in matches if (match.sure, match.fixed) == most]
@@ -59,7 +61,10 @@ def bind_sentence(sentence: str, works: Iterable[Work]) -> SentenceMeaning:
 def _bound(phrase: TaskPhrase, values: Values) -> BoundTask:
     missing = tuple(each.spec.name for each in phrase.inputs if each.needed and each.spec.name not in values)
     return BoundTask(
-        task_id=phrase.work.local_id, name=phrase.work.name or phrase.work.local_id, values=values, missing=missing
+        task_id=phrase.work.local_id,
+        name=phrase.work.name or phrase.work.local_id,
+        values=values,
+        missing=missing,
     )
 
 

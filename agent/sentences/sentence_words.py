@@ -25,13 +25,63 @@ for _meaning, _listed in _VERBS.items():
         _SAYING[_verb] = _SAYING.get(_verb, frozenset()) | {_meaning}
 
 SMALL = frozenset(
-    "a an the with from by for of to in into on at as its their his her my our it this that is : , ; = named "
-    "called titled please and".split()
+    [
+        "a",
+        "an",
+        "the",
+        "with",
+        "from",
+        "by",
+        "for",
+        "of",
+        "to",
+        "in",
+        "into",
+        "on",
+        "at",
+        "as",
+        "its",
+        "their",
+        "his",
+        "her",
+        "my",
+        "our",
+        "it",
+        "this",
+        "that",
+        "is",
+        ":",
+        ",",
+        ";",
+        "=",
+        "named",
+        "called",
+        "titled",
+        "please",
+        "and",
+    ]
 )
 """Words and marks that change nothing."""
 NAMING = frozenset(["named", "called", "titled"])
 QUANTIFIERS = frozenset(
-    "all every each any one single several both multiple only first last newest oldest latest next".split()
+    [
+        "all",
+        "every",
+        "each",
+        "any",
+        "one",
+        "single",
+        "several",
+        "both",
+        "multiple",
+        "only",
+        "first",
+        "last",
+        "newest",
+        "oldest",
+        "latest",
+        "next",
+    ]
 )
 """Words that say how many or which are meant: the task must have the same one in its name."""
 _POLITE = (

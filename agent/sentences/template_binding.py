@@ -5,7 +5,6 @@ from __future__ import annotations
 from agent.sentences.phrase_binding import Values
 from agent.sentences.sentence_words import QUANTIFIERS, SMALL, drop_politeness
 from agent.sentences.task_phrases import TaskPhrase
-from agent.synthesis.utterances.written_templates import SentenceTemplate, is_plain, read_template
 from agent.sentences.value_texts import ValueText
 from agent.synthesis.utterances.utterance_templates import (
     UtteranceMismatch,
@@ -14,13 +13,16 @@ from agent.synthesis.utterances.utterance_templates import (
     expand_value_forms,
     split_words,
 )
+from agent.synthesis.utterances.written_templates import SentenceTemplate, is_plain, read_template
 from kb_schema.base import Model
 
 LONGEST_PLAIN = 8
 """Most words of a value without quotes."""
 LEAST_FIXED = 2
 """Fixed words, without small ones, of a template that is enough: "Change {x} to {y}" fits too much."""
-_LINKING = frozenset("to from with into if unless except without then not don't never".split())
+_LINKING = frozenset(
+    ["to", "from", "with", "into", "if", "unless", "except", "without", "then", "not", "don't", "never"]
+)
 """Words that begin another part of a sentence; a value without quotes has none of them in lower case."""
 
 
@@ -77,7 +79,9 @@ def _is_sure(text: str, slot: UtteranceSlot, stated: SentenceTemplate, phrase: T
     if asked is not None and (asked.options or asked.spec.type == "file"):
         return asked.accept(ValueText(text=text, kind="word")) is not None
     words = split_words(text)
-    return (len(words) == 1 and words[0].quoted) or not (is_plain(text) or "," in [each.text for each in words])
+    return (len(words) == 1 and words[0].quoted) or not (
+        is_plain(text) or "," in [each.text for each in words]
+    )
 
 
 def _without_end(template: UtteranceTemplate) -> UtteranceTemplate:

@@ -121,7 +121,9 @@ def classify(word: UtteranceWord) -> Kind:
     return "name" if word.text[:1].isupper() else "word"
 
 
-def read_value(words: Sequence[UtteranceWord], at: int, known: frozenset[str]) -> tuple[ValueText, int] | None:
+def read_value(
+    words: Sequence[UtteranceWord], at: int, known: frozenset[str]
+) -> tuple[ValueText, int] | None:
     """Return the value that begins at a word, and where it ends; None if none does.
 
     A name is as many capitalised words as follow each other. `known`: stems of words that are no names.

@@ -150,7 +150,9 @@ def _read_goal(goal: str | None, knowledge: KnowledgeBase, *, confirmed: bool) -
     meaning = find_meaning(goal.strip(), knowledge)
     if meaning.task is None:
         calls = " or ".join(map(_render_call, meaning.similar))
-        hint = f"call run_task with {calls}" if calls else "list_tasks of the knowledge server lists all tasks"
+        hint = (
+            f"call run_task with {calls}" if calls else "list_tasks of the knowledge server lists all tasks"
+        )
         raise BadRequest(explain_no_task(meaning), hint=hint)
     if not confirmed:
         raise BadRequest(

@@ -12,12 +12,12 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from agent.sentences.sentence_binding import bind_sentence
-from agent.synthesis.utterances.written_templates import write_template
 from agent.synthesis.utterances.utterance_templates import (
     UtterancesTooDifferent,
     expand_value_forms,
     learn_template,
 )
+from agent.synthesis.utterances.written_templates import write_template
 from kb_schema.workflows import Workflow
 from tests.zoo.applications import APPLICATIONS
 from tests.zoo.single_page.benchmark import MAKE
@@ -97,7 +97,9 @@ def _outcome(figures: BenchmarkFigures, instance: Instance, job: Job, workflows:
     if meaning.task is None:
         figures.notes.append(f"not bound, {job.name}: {instance.sentence!r} {[*map(str, meaning.similar)]}")
         return "asked" if meaning.similar else "refused"
-    if meaning.task.task_id != job.name or not _has_values(meaning.task.values, instance, workflows[job.name]):
+    if meaning.task.task_id != job.name or not _has_values(
+        meaning.task.values, instance, workflows[job.name]
+    ):
         figures.notes.append(f"wrong, {job.name}: {instance.sentence!r} -> {meaning.task}")
         return "wrong"
     return "right"
@@ -105,9 +107,7 @@ def _outcome(figures: BenchmarkFigures, instance: Instance, job: Job, workflows:
 
 def _has_values(values: dict[str, str | list[str]], instance: Instance, workflow: Workflow) -> bool:
     """Whether every input has one of the job's own values."""
-    texts = {
-        name: value if isinstance(value, str) else " ".join(value) for name, value in values.items()
-    }
+    texts = {name: value if isinstance(value, str) else " ".join(value) for name, value in values.items()}
     return texts.keys() == {spec.name for spec in workflow.io_spec.inputs} and all(
         isinstance(values[name], list) or _is_given(text, instance) for name, text in texts.items()
     )
@@ -117,7 +117,11 @@ def _is_given(text: str, instance: Instance) -> bool:
     """Whether a text of the sentence, in one of its forms, is one of the instance's values."""
     forms = {str(form).casefold() for form in expand_value_forms({"text": text}).values()}
     given = [each.casefold() for each in instance.given.values()]
-    return any(form == each or form in re.split(r", | and ", each) or (each and each in form) for form in forms for each in given)
+    return any(
+        form == each or form in re.split(r", | and ", each) or (each and each in form)
+        for form in forms
+        for each in given
+    )
 
 
 def measure_benchmark() -> dict[str, BenchmarkFigures]:

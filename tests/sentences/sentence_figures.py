@@ -59,7 +59,12 @@ def read_works(application: str) -> list[Work]:
     return [
         Task.model_validate(
             {key: each[key] for key in ("task_id", "name", "description")}
-            | {"type": "task", "website_id": application, "io_spec": {"inputs": each["inputs"]}, "steps": [step]}
+            | {
+                "type": "task",
+                "website_id": application,
+                "io_spec": {"inputs": each["inputs"]},
+                "steps": [step],
+            }
         )
         for each in listed
     ]

@@ -38,7 +38,9 @@ async def stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("create a campaign named Spring", "no value for campaign_agent, start_date", "-i start_date=..."),
     ],
 )  # fmt: skip
-def test_without_a_yes_nothing_runs_and_the_command_is_named(stored: None, sentence: str, said: str, fix: str) -> None:
+def test_without_a_yes_nothing_runs_and_the_command_is_named(
+    stored: None, sentence: str, said: str, fix: str
+) -> None:
     result = CliRunner().invoke(app, [sentence])
     assert isinstance(result.exception, UserError)
     assert said in result.exception.message
@@ -46,7 +48,14 @@ def test_without_a_yes_nothing_runs_and_the_command_is_named(stored: None, sente
     assert not Path("out").exists()
 
 
-@given(st.lists(st.tuples(NAMES, NAMES), min_size=2, max_size=3, unique_by=(lambda each: each[0], lambda each: each[1])))
+@given(
+    st.lists(
+        st.tuples(NAMES, NAMES),
+        min_size=2,
+        max_size=3,
+        unique_by=(lambda each: each[0], lambda each: each[1]),
+    )
+)
 def test_a_written_template_reads_what_the_learned_one_reads(rows: list[tuple[str, str]]) -> None:
     sentences = [f"Move the note {one} into '{other}'." for one, other in rows]
     learned = learn_template(sentences, rows, rows)

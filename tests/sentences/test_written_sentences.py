@@ -84,7 +84,9 @@ def test_a_secret_is_never_taken_from_a_sentence() -> None:
     secret = login.model_copy(
         update={
             "io_spec": login.io_spec.model_copy(
-                update={"inputs": tuple(each.model_copy(update={"secret": True}) for each in login.io_spec.inputs)}
+                update={
+                    "inputs": tuple(each.model_copy(update={"secret": True}) for each in login.io_spec.inputs)
+                }
             )
         }
     )

@@ -215,7 +215,9 @@ async def test_a_sentence_names_its_task_first_and_runs_it_only_when_that_is_con
     async with serve() as client:
         named = await client.call_tool("run_task", asked)
         before = boats(harbour)
-        unknown = await client.call_tool("run_task", {**asked, "goal": "sink the boat Heron", "confirmed": True})
+        unknown = await client.call_tool(
+            "run_task", {**asked, "goal": "sink the boat Heron", "confirmed": True}
+        )
         nothing = await client.call_tool("run_task", {"website_id": "harbour"})
         done = await client.call_tool("run_task", {**asked, "confirmed": True})
     assert named.is_error
