@@ -34,7 +34,7 @@ from agent.execution.results.completion_parts import build_completion_parts, lea
 from agent.execution.results.task_completion import CompletionPart, is_enough
 from agent.execution.step_runner import FINAL
 from agent.page.errors import PageError
-from kb_schema.resilience_policy import MAX_TOTAL_REPLANS, ResiliencePolicy
+from kb_schema.resilience_policy import MAX_TOTAL_REPLANS, ResiliencePolicy, ResilienceRules
 from kb_schema.run_records import StepRecord, StepStatus, TriedApproach
 from kb_schema.selectors import Selector
 from kb_schema.tasks import TaskStep
@@ -83,24 +83,31 @@ class ResilientStepRunner:
         self._replanner, self._memory = replanner, memory
         self._ends_at: float | None = None
         self._total: int | None = None
+        self._nodes = False
+        """Whether the run is one of a workflow."""
         self._waits_at: str | None = None
         """The step for whose element the run waits."""
 
     # -- limits ----------------------------------------------------------------------------------
 
-    def begin(self, run: TaskRun) -> None:
-        """Start the requested task: its limits apply to every task within it."""
-        policy = self._configured.under(self._engine.session.website.resilience, run.task.resilience)
+    def begin(self, rules: ResilienceRules | None, *, nodes: bool = False) -> None:
+        """Start a run: its limits apply to every task within it.
+
+        `rules`: those of the requested task. `nodes`: whether it is a workflow, which decides itself when enough is
+        done.
+        """
+        policy = self._configured.under(self._engine.session.website.resilience, rules)
         self._total = policy.max_total_replans
         self._ends_at = None if policy.timeout_s is None else time.monotonic() + policy.timeout_s
-        self._waits_at = None
+        self._waits_at, self._nodes = None, nodes
 
-    def policy(self, run: TaskRun) -> ResiliencePolicy:
-        """Return the policy of a task: configuration, then the website's rules, then its own.
+    def policy(self, run: TaskRun | None = None) -> ResiliencePolicy:
+        """Return the policy of a task: configuration, then the website's rules, then its own. None: of a workflow.
 
-        The total of replans is that of the requested task.
+        The total of replans is that of the requested task or workflow.
         """
-        policy = self._configured.under(self._engine.session.website.resilience, run.task.resilience)
+        own = None if run is None else run.task.resilience
+        policy = self._configured.under(self._engine.session.website.resilience, own)
         total = policy.max_total_replans if self._total is None else self._total
         return policy.model_copy(update={"max_total_replans": min(total, MAX_TOTAL_REPLANS)})
 
@@ -119,7 +126,7 @@ class ResilientStepRunner:
 
         Raises what ends the task.
         """
-        self._check_time()
+        self.check_time()
         self._begin_wait(run, index)
         attempt = await self._attempt(run, index)
         try:
@@ -151,7 +158,7 @@ class ResilientStepRunner:
     async def enough(self, run: TaskRun, index: int) -> bool:
         """Return whether the run may stop before that step (WR 5.3)."""
         policy = self.policy(run)
-        if run.depth > 0 or not policy.allow_early_exit or index >= len(run.steps):
+        if run.depth > 0 or self._nodes or not policy.allow_early_exit or index >= len(run.steps):
             return False
         return is_enough(await self.parts(run), policy)
 
@@ -169,7 +176,8 @@ class ResilientStepRunner:
             stated_s = self.policy(run).step_timeout_s if step.timeout_s is None else step.timeout_s
             self._engine.session.element_wait.begin(stated_s if given_s is None else given_s)
 
-    def _check_time(self) -> None:
+    def check_time(self) -> None:
+        """Raise `StepFailed` if the time of the run is over."""
         if self._ends_at is not None and time.monotonic() > self._ends_at:
             raise StepFailed("the run exceeded its `timeout_s`", error=RUN_TIMEOUT)
 
@@ -273,7 +281,7 @@ class ResilientStepRunner:
             return None
         if not run.ledger.may_replan(place, policy):
             return None
-        self._check_time()
+        self.check_time()
         lessons = await self._memory.of_step(
             failure.situation.screen_id, run.task.task_id, failure.step.step_id
         )

@@ -195,8 +195,8 @@ class TaskRunner:
             state.frames[path] = frame
         run = TaskRun(task, frame, depth, path)
         run.ledger, run.running = state.ledger, frozenset({*self._running, task.task_id})
-        if depth == 0:
-            self.resilience.begin(run)
+        if depth == 0 and self.place is None:
+            self.resilience.begin(task.resilience)
         return run
 
     async def begin(self, name: str, given: Mapping[str, Any]) -> None:

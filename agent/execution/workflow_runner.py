@@ -1,7 +1,7 @@
 """Runs a published workflow: nodes in order, branches judged once, loops, waits.
 
 The task runner runs the tasks of its nodes; this module only decides what comes next. A node that fails ends
-the workflow unless it may be skipped. A resumed workflow goes on with the node at which it was interrupted
+the workflow unless it may be skipped, or no later node changes the site (decision 0094). A resumed workflow goes on with the node at which it was interrupted
 (`workflow_progress`).
 """
 
@@ -19,8 +19,17 @@ from agent.execution.call_templates import can_start_anywhere, fill_conditions
 from agent.execution.effects.effect_read_backs import AFTER_S, BEFORE_S, read_page
 from agent.execution.judgement_node import run_judgement_node
 from agent.execution.loops.loop_items import read_item_fields
+from agent.execution.loops.node_loop_task import ITEM_NAMES, build_node_loop_task
 from agent.execution.page_complaints import quote_complaint, read_complaint
 from agent.execution.persistence.checkpoint_state import CompletedStep
+from agent.execution.results.task_completion import CompletionPart, is_enough
+from agent.execution.results.workflow_completion import NodeParts, share_of
+from agent.execution.results.workflow_result import (
+    WorkflowRecords,
+    WorkflowRunEnd,
+    build_workflow_result,
+    choose_workflow_status,
+)
 from agent.execution.task_runner import FATAL_ERRORS, TaskRunner
 from agent.execution.values.input_resolution import NOWHERE, map_inputs, resolve_inputs
 from agent.execution.workflow_progress import WorkflowProgress
@@ -29,7 +38,6 @@ from agent.page.errors import PageError
 from agent.run_context import TimestampedValues
 from kb_schema.action_calls import ActionCall
 from kb_schema.conditions import BaseCondition, ElementVisible, NumberChanged, WriteAccepted
-from kb_schema.io_specs import InputSpec, IoSpec, ValueType
 from kb_schema.iterators import NoIterator
 from kb_schema.probes import VerdictStatus
 from kb_schema.run_records import EvidenceLevel, RunResult, RunStatus, StepRecord, StepStatus
@@ -42,7 +50,6 @@ from kb_schema.workflows import AgentNode, AnyNode, GroupNode, TaskNode, WaitNod
 _READ_BEFORE = "read-back before"
 FORK_S = 2.0
 """Seconds a page may take to show which branch to take, or whether an optional node applies."""
-_ITEM = ("item", "item_index", "item_position")
 
 
 async def run_workflow(engine: TaskRunner, workflow: Workflow, given: Mapping[str, Any]) -> RunResult:
@@ -88,6 +95,16 @@ class _WorkflowRun:
         """Inputs, built-ins, and the item of the present loop."""
         self._records: list[StepRecord] = []
         self._results: list[RunResult] = []
+        self._ended: dict[str, StepRecord] = {}
+        """Node id -> how it ended; of a loop's nodes, the last round."""
+        self._otherwise: set[str] = set()
+        """Ids of the nodes whose `else_nodes` were chosen."""
+        self._made_of = NodeParts(workflow.nodes, {}, {})
+        self._passed_over: str | None = None
+        """The failed node without which the run goes on, while the page is not where the next one begins."""
+        self._trouble: tuple[str | None, str | None] | None = None
+        """Error and hint of the first node that the run went on without."""
+        self._early_exit = False
         self._depth = 0
         self._version: str | None = None
         self._group_loops: set[str] = set()
@@ -104,8 +121,9 @@ class _WorkflowRun:
         started_at, started = datetime.now(UTC), time.monotonic()
         workflow, bus = self._workflow, self._session.bus
         bus.tell(TaskStarted(workflow.workflow_id, workflow.name, 0))
-        status, error, hint = RunStatus.SUCCESS, None, None
-        proven = False
+        end = WorkflowRunEnd()
+        closing = proven = False
+        self._engine.resilience.begin(None, nodes=True)
         try:
             await self._engine.begin(workflow.workflow_id, given)
             await self._fix_version()
@@ -114,65 +132,63 @@ class _WorkflowRun:
             await self._engine.guide.arrive(leaves=await self._begins_elsewhere())
             await self._begin(given)
             await self._nodes(workflow.nodes)
-            proven = await self._close()
-            hint = self._shown_by
+            closing = not self._early_exit and self._trouble is None
+            proven = await self._close_or_go_without(closing=closing)
+            error, hint = self._trouble or (None, self._shown_by)
+            end = WorkflowRunEnd(error, hint, early_exit=self._early_exit)
         except PersonNeeded as exc:
-            status, error, hint = RunStatus.NEEDS_PERSON, str(exc), exc.hint
+            end = WorkflowRunEnd(str(exc), exc.hint, needs_person=True)
         except _NodeFailed as exc:
             ended = exc.result
             person = ended.status is RunStatus.NEEDS_PERSON
-            status, error, hint = (
-                (RunStatus.NEEDS_PERSON if person else RunStatus.FAILURE),
-                ended.error,
-                ended.hint,
-            )
+            end = WorkflowRunEnd(ended.error or str(exc), ended.hint, needs_person=person)
         except (AgentError, PageError) as exc:
             if isinstance(exc, FATAL_ERRORS) and not self._records:
                 bus.tell(TaskEnded(workflow.workflow_id, RunStatus.FAILURE, 0))
                 raise
-            status, error, hint = RunStatus.FAILURE, str(exc), getattr(exc, "hint", None)
+            end = WorkflowRunEnd(str(exc), getattr(exc, "hint", None), closing=closing)
         finally:
             self._session.criteria = None
-        result = self._result(status, error, hint, started_at, started, proven=proven)
+        result = self._result(end, started_at, started, proven=proven)
         self._session.memory.conclude(bus.tell, verified=result.status is RunStatus.SUCCESS)
         bus.tell(TaskEnded(workflow.workflow_id, result.status, 0))
         return result
 
+    async def _close_or_go_without(self, *, closing: bool) -> bool:
+        """Check the success criteria; return whether they hold.
+
+        A run that went on without a node is not failed again by its criteria, and one that exits early is not asked.
+        """
+        if self._early_exit:
+            return False
+        try:
+            return await self._close()
+        except StepFailed:
+            if closing:
+                raise
+            return False
+
+    def _parts(self) -> tuple[CompletionPart, ...]:
+        """Return the nodes with what is done of each so far."""
+        return self._made_of.build(self._ended, self._otherwise)
+
     def _result(
-        self,
-        status: RunStatus,
-        error: str | None,
-        hint: str | None,
-        started_at: datetime,
-        started: float,
-        *,
-        proven: bool,
+        self, end: WorkflowRunEnd, started_at: datetime, started: float, *, proven: bool
     ) -> RunResult:
-        redact = self._session.context.redact
-        done = sum(record.status is StepStatus.DONE for record in self._records)
-        failed = sum(record.status is StepStatus.FAILED for record in self._records)
-        evidence = self._evidence(status, proven=proven)
-        whole = status is RunStatus.SUCCESS
-        outputs = {name: value for result in self._results for name, value in result.outputs.items()}
-        return RunResult(
-            run_id=self._session.context.run_id,
-            website_id=self._session.website.website_id,
-            task_id=self._workflow.workflow_id,
-            workflow_version=self._version,
-            status=status.with_evidence(evidence),
-            evidence=evidence,
-            started_at=started_at,
-            duration_ms=(time.monotonic() - started) * 1000,
-            steps=tuple(self._records),
-            outputs=redact(outputs),
-            error=redact(error),
-            hint=redact(hint),
-            completed_steps=done,
-            total_steps=done if whole else max(done + failed, 1),
-            completion_percentage=100.0 if whole else 0.0,
-            confidence_score=min((result.confidence_score for result in self._results), default=0.0)
-            if whole
-            else 0.0,
+        engine, workflow = self._engine, self._workflow
+        parts = self._parts()
+        status = choose_workflow_status(parts, end, engine.resilience.policy())
+        return build_workflow_result(
+            engine,
+            workflow.workflow_id,
+            self._version,
+            end,
+            status,
+            self._evidence(status, proven=proven),
+            parts,
+            WorkflowRecords(self._records, self._ended, self._results),
+            started_at,
+            started,
         )
 
     async def _fix_version(self) -> None:
@@ -182,6 +198,12 @@ class _WorkflowRun:
         """
         knowledge, state = self._session.knowledge, self._engine.checkpoints.state
         tasks, actions = await knowledge.read_parts(self._workflow)
+        self._made_of = NodeParts(
+            self._workflow.nodes,
+            {task.task_id: task for task in tasks},
+            {action.action_id: action for action in actions},
+            frozenset(self._engine.resilience.policy().critical_steps),
+        )
         version = compute_workflow_version(self._workflow, tasks, actions)
         self._version = state.workflow_version or version
         name = self._workflow.workflow_id
@@ -200,6 +222,8 @@ class _WorkflowRun:
         levels = {result.evidence for result in self._results if result.task_id not in self._group_loops}
         if EvidenceLevel.CONTRADICTED in levels and status is not RunStatus.SUCCESS:
             return EvidenceLevel.CONTRADICTED
+        if not (status.complete or proven):
+            return EvidenceLevel.UNVERIFIED
         by_tasks = levels == {EvidenceLevel.VERIFIED} and not self._workflow.unverified and not self._void
         return EvidenceLevel.VERIFIED if proven or by_tasks else EvidenceLevel.UNVERIFIED
 
@@ -342,9 +366,18 @@ class _WorkflowRun:
             over = self._progress.done(node)
             if over is not None:
                 self._records.append(over)
+                self._ended[node.node_id] = over
                 continue
+            if self._is_out_of_reach(node):
+                why = f"not reached: node {self._passed_over!r} failed"
+                await self._over(node, StepStatus.SKIPPED, error=why, degraded=True)
+                continue
+            self._engine.resilience.check_time()
             if not await self._decided(node, "when", node.when):
+                self._otherwise.add(node.node_id)
                 await self._nodes(node.else_nodes)
+                if self._early_exit:
+                    return
                 continue
             if not await self._decided_to_run(node):
                 await self._over(node, StepStatus.SKIPPED)
@@ -354,11 +387,60 @@ class _WorkflowRun:
                 await self._node(node)
             except (_NodeFailed, StepFailed, PageError) as exc:
                 person = isinstance(exc, _NodeFailed) and exc.result.status is RunStatus.NEEDS_PERSON
-                if not node.can_skip or person:
+                if node.can_skip and not person:
+                    await self._over(node, StepStatus.SKIPPED, error=str(exc))
+                    continue
+                self._note_failure(node, exc)
+                if person or not self._may_go_on(node):
                     raise
-                await self._over(node, StepStatus.SKIPPED, error=str(exc))
+                await self._go_on_without(node, exc)
             else:
+                if self._early_exit:
+                    return
+                self._passed_over = None
                 await self._over(node, StepStatus.DONE, (time.monotonic() - started) * 1000)
+            if self._depth == 0 and is_enough(self._parts(), self._engine.resilience.policy()):
+                self._early_exit = True
+                return
+
+    def _is_out_of_reach(self, node: AnyNode) -> bool:
+        """Whether a node depends on the page of a failed one."""
+        plain_group = isinstance(node, GroupNode) and isinstance(node.iterator_spec, NoIterator)
+        return self._passed_over is not None and not plain_group and not self._made_of.starts_anywhere(node)
+
+    def _note_failure(self, node: AnyNode, error: Exception) -> None:
+        """Record how much of a node was done that failed."""
+        result = error.result if isinstance(error, _NodeFailed) else None
+        if isinstance(node, GroupNode) and isinstance(node.iterator_spec, NoIterator):
+            return  # its nodes are recorded
+        share = 0.0 if result is None else share_of(result)
+        self._ended[node.node_id] = self._record(node, StepStatus.FAILED, error=str(error)).model_copy(
+            update={"share": share, "confidence": None if result is None else result.confidence_score}
+        )
+
+    def _may_go_on(self, node: AnyNode) -> bool:
+        """Whether no later node can do harm without this one (WR degradation; decision 0094)."""
+        policy, parts = self._engine.resilience.policy(), self._parts()
+        found = next((number for number, part in enumerate(parts) if part.step_id == node.node_id), None)
+        if self._depth > 0 or found is None or found + 1 == len(parts) or not policy.enable_degradation:
+            return False
+        self._engine.resilience.check_time()
+        if parts[found].critical and parts[found].share <= 0:
+            return False
+        return not any(part.changes for part in parts[found + 1 :])
+
+    async def _go_on_without(self, node: AnyNode, error: Exception) -> None:
+        """Pass over a failed node; a resumed run does not start it again."""
+        hint = error.result.hint if isinstance(error, _NodeFailed) else getattr(error, "hint", None)
+        self._trouble = self._trouble or (str(error), hint)
+        self._passed_over = node.node_id
+        self._engine.checkpoints.state.ledger.over = False
+        failed = self._ended[node.node_id]
+        status = StepStatus.DONE if failed.share else StepStatus.SKIPPED
+        record = failed.model_copy(update={"status": status, "degraded": True})
+        self._ended[node.node_id] = record
+        self._records.append(record)
+        await self._progress.note(node, record, self._values, self._session.page.url)
 
     async def _decided(self, node: AnyNode, about: str, conditions: tuple[BaseCondition, ...]) -> bool:
         """Whether the conditions hold, or held when that was decided."""
@@ -446,7 +528,7 @@ class _WorkflowRun:
         engine = self._engine
         names = {**self._values, **inputs}
         task_id = f"{self._workflow.workflow_id}.{node.node_id}"
-        engine.session.knowledge.know(_build_loop_task(task_id, node, names))
+        engine.session.knowledge.know(build_node_loop_task(task_id, node, names))
         if isinstance(node, GroupNode):
             self._group_loops.add(task_id)
             engine.groups[task_id] = lambda values: self._round(node, values)
@@ -462,7 +544,7 @@ class _WorkflowRun:
         outer, depth, progress = self._values, self._depth, self._progress
         self._progress = WorkflowProgress(engine, place, node.node_id)
         self._progress.begin(engine.session)
-        own = {name: values[name] for name in _ITEM if name in values}
+        own = {name: values[name] for name in ITEM_NAMES if name in values}
         self._values = {**outer, **own, **read_item_fields(values.get("item"))}
         self._depth = self._engine.depth + 1
         try:
@@ -493,48 +575,39 @@ class _WorkflowRun:
             self._engine, node, self._values, [record.step_id for record in self._records]
         )
 
-    async def _over(
+    def _record(
         self, node: AnyNode, status: StepStatus, duration_ms: float = 0.0, *, error: str | None = None
-    ) -> None:
-        """Record that a node is over. The steps of its task or group are in the records already."""
+    ) -> StepRecord:
         session, ended = self._session, self._ended_at
-        self._ended_at = None
-        record = StepRecord(
+        return StepRecord(
             task_id=self._workflow.workflow_id,
             step_id=node.node_id,
             action_type=node.type,
             status=status,
             duration_ms=duration_ms,
             screen_id=session.screen_id if ended is None else ended.record.screen_id,
-            error=error,
+            error=None if error is None else session.context.redact(error),
         )
+
+    async def _over(
+        self,
+        node: AnyNode,
+        status: StepStatus,
+        duration_ms: float = 0.0,
+        *,
+        error: str | None = None,
+        degraded: bool = False,
+    ) -> None:
+        """Record that a node is over. The steps of its task or group are in the records already."""
+        ended = self._ended_at
+        record = self._record(node, status, duration_ms, error=error).model_copy(
+            update={"degraded": degraded}
+        )
+        self._ended_at = None
+        if status is StepStatus.DONE and isinstance(node, TaskNode) and self._results:
+            record = record.model_copy(update={"confidence": self._results[-1].confidence_score})
         if status is StepStatus.SKIPPED or not isinstance(node, TaskNode | GroupNode):
             self._records.append(record)
-        url = session.page.url if ended is None else ended.url
+        self._ended[node.node_id] = record
+        url = self._session.page.url if ended is None else ended.url
         await self._progress.note(node, record, self._values, url)
-
-
-def _build_loop_task(task_id: str, node: TaskNode | GroupNode, values: Mapping[str, Any]) -> Task:
-    """Build the task for a node with an iterator."""
-    known = {name: value for name, value in values.items() if name.isidentifier() and name not in _ITEM}
-    inputs = tuple(
-        InputSpec(name=name, type=_type_of(value), required=False, source=("task_context",))
-        for name, value in known.items()
-    )
-    step = TaskStep(
-        step_id="loop", order=1, type="iterator", action=ActionCall(action_type="execute_iterator")
-    )
-    io_spec = IoSpec(inputs=inputs, context_persistence="task")
-    made = Task(task_id=task_id, name=task_id, steps=(step,), io_spec=io_spec)
-    # Only the task runner sees this task: validation refuses a group's iterator in authored tasks.
-    return made.model_copy(update={"iterator_spec": node.iterator_spec})
-
-
-def _type_of(value: Any) -> ValueType:
-    if isinstance(value, bool):
-        return "boolean"
-    if isinstance(value, int | float):
-        return "number"
-    if isinstance(value, Mapping):
-        return "object"
-    return "array" if isinstance(value, list | tuple) else "string"

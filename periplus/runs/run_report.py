@@ -57,7 +57,7 @@ def _format_progress(result: RunResult) -> str:
     if result.succeeded and not result.degraded_steps:
         return ""
     steps = f"{result.completed_steps} of {result.total_steps} steps"
-    early = ", stopped early: the success criteria were met" if result.early_exit else ""
+    early = ", stopped early: enough is done" if result.early_exit else ""
     return f", {result.completion_percentage:g} % complete ({steps}), confidence {result.confidence_score:g}{early}"
 
 
