@@ -1,4 +1,4 @@
-"""`periplus runs`: list runs, show one run, and list unanswered questions of visitors."""
+"""`periplus runs`: list runs, show one run, show averages, and list unanswered questions of visitors."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from agent.execution.results.run_metrics import compute_means
 from agent.presentation.visitor.visitor_analytics import DemoVisit, SegmentVisit
 from kb_schema.run_records import Artifact, Metric, RunStatus, StoredRun, StoredStep
 from periplus.commands.id_completion import complete_runs
@@ -48,7 +49,7 @@ _WIDE = 100
 """The columns of a terminal from which the list has all headings."""
 
 app = typer.Typer(
-    help="List runs, show one run, and list visitors' unanswered questions.",
+    help="List runs, show one run, show averages, and list visitors' unanswered questions.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="rich",
@@ -197,6 +198,34 @@ def questions(
         out.print("[dim]The visitors' words are not stored: PERIPLUS_VISITOR_RETENTION_DAYS is 0.[/]")
 
 
+@app.command()
+def averages(
+    *,
+    website: OfWebsite = None,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, max=10_000, help="Number of runs, the newest first.")
+    ] = 100,
+    as_json: AsJson = False,
+    mongodb_url: MongoUrl = None,
+) -> None:
+    """Show the mean of every metric over runs of tasks and workflows.
+
+    Example: [cyan]periplus runs averages --website spadeworks[/]
+
+    A rate is the share of the runs for which it holds.
+    """
+    measured = asyncio.run(_averages(website, limit, mongodb_url))
+    means = compute_means(measured)
+    if as_json:
+        typer.echo(_json({"runs": len(measured), "means": means}))
+        return
+    if not measured:
+        out.print("no run with metrics yet; start one with `periplus run TASK`")
+        return
+    out.print(f"means of {len(measured)} run{'' if len(measured) == 1 else 's'}", highlight=False)
+    _format_list("metrics", [(name, f"{value:g}") for name, value in means.items()])
+
+
 # -- queries ---------------------------------------------------------------------------------------
 
 
@@ -218,6 +247,18 @@ async def _show(wanted: str, mongodb_url: str | None) -> _RunWithRecords:
             tuple(await store.metrics(run.run_id)),
             await read_visit(store, run.run_id) if run.kind == "demo" else DemoVisit(),
         )
+
+
+async def _averages(website: str | None, limit: int, mongodb_url: str | None) -> list[dict[str, float]]:
+    """Return the metrics of the runs of tasks and workflows that have some."""
+    async with open_run_store(mongodb_url) as store:
+        runs = await store.runs(website_id=website, limit=limit)
+        found = [
+            {each.metric_name: each.metric_value for each in await store.metrics(run.run_id)}
+            for run in runs
+            if run.kind in ("task", "workflow")
+        ]
+        return [each for each in found if each]
 
 
 async def _questions(website: str | None, limit: int, mongodb_url: str | None) -> list[UnansweredRequest]:
