@@ -21,7 +21,7 @@ from kb_schema.resilience_policy import ResiliencePolicy
 from kb_schema.run_records import EvidenceLevel, RunResult, RunStatus, StepRecord, StepStatus
 
 if TYPE_CHECKING:
-    from agent.execution.task_runner import TaskRunner
+    from agent.execution.execution_ports import TaskExecution
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ def choose_workflow_status(
 
 
 def build_workflow_result(
-    engine: TaskRunner,
+    engine: TaskExecution,
     workflow_id: str,
     version: str | None,
     end: WorkflowRunEnd,
