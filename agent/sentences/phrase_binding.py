@@ -101,6 +101,11 @@ class _PhraseReader:
         if value is not None:
             self._begin, self._end = at, value[1]
             return value[1] if self._bind(value[0]) else None
+        return self._step_over(at)
+
+    def _step_over(self, at: int) -> int | None:
+        """Return where the next part begins behind a word that is no value; None if it is not explained."""
+        word = self._words[at]
         said = stem(word.text)
         if word.text.casefold() in SMALL | self._phrase.quantifiers:
             return self._read_small(word.text.casefold(), at)
@@ -147,9 +152,9 @@ class _PhraseReader:
             return None
         length, found = best
         behind = self._words[at + length : at + length + 1]
-        if length == 1 and stem(self._words[at].text) in self._phrase.nouns:
-            if any(not each.quoted and stem(each.text) in self._phrase.nouns for each in behind):
-                return None  # "AI voice agent" of a task with an input "voice"
+        followed = any(not each.quoted and stem(each.text) in self._phrase.nouns for each in behind)
+        if length == 1 and followed and stem(self._words[at].text) in self._phrase.nouns:
+            return None  # "AI voice agent" of a task with an input "voice"
         self._noun = stem(self._words[at + length - 1].text)
         if found.spec.name in self._values:
             return at + length if found.options else None  # "the light theme"

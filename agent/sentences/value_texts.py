@@ -69,6 +69,7 @@ class TaskInput(Model):
 
     @cached_property
     def is_date(self) -> bool:
+        """Whether it takes dates."""
         return self.spec.type == "date" or _DATE_NOTE.search(self.spec.description) is not None
 
     @cached_property

@@ -6,7 +6,7 @@ import inspect
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, cast, get_type_hints
 
 from mcp.types import CallToolResult, InputRequiredResult, ToolAnnotations
 from pydantic import Field, JsonValue
@@ -92,7 +92,8 @@ async def run_task(
     call, knowledge = current_call("run_task"), await context.knowledge(website_id)
     if task_id is None:
         meant = _read_goal(goal, knowledge, confirmed=confirmed)
-        task_id, goal, inputs = meant.task_id, None, {**meant.values, **(inputs or {})}
+        bound: dict[str, JsonValue] = {name: cast("JsonValue", value) for name, value in meant.values.items()}
+        task_id, goal, inputs = meant.task_id, None, bound | (inputs or {})
     work: dict[str, Work] = {**knowledge.tasks, **knowledge.workflows}
     task = require_document("task", task_id, work, "list_tasks of the knowledge server lists all tasks")
     if goal is not None:

@@ -9,10 +9,10 @@ from fastapi import APIRouter, Form, Request
 from fastapi.responses import Response
 
 from kb_schema import url_patterns
-from kb_schema.page_snapshots import PageSnapshot
 from kb_schema.tool_answers import Identification
 from mcp_server.errors import KnowledgeServerError
 from mcp_server.identification import base_urls
+from mcp_server.identification.client_pages import ClientPage
 from mcp_server.knowledge.compiled_view import KnowledgeView
 from mcp_server.server_context import WebsiteRequest
 from mcp_server.tools.identification_tools import identify_current_screen
@@ -76,12 +76,12 @@ async def show_identification(
     )
 
 
-def _read(url: str, pasted: str) -> PageSnapshot:
+def _read(url: str, pasted: str) -> ClientPage:
     """Return the pasted text as a page: as HTML if it contains a tag, else as visible text."""
-    return PageSnapshot(url=url, html=pasted) if "<" in pasted else PageSnapshot(url=url, text=pasted)
+    return ClientPage(url=url, html=pasted) if "<" in pasted else ClientPage(url=url, text=pasted)
 
 
-def _identify_page(visit: WebsiteRequest, page: PageSnapshot, base: str | None) -> Identification:
+def _identify_page(visit: WebsiteRequest, page: ClientPage, base: str | None) -> Identification:
     return identify_current_screen(visit, page, base_url=base, detail="full").answer
 
 

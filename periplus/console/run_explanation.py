@@ -16,6 +16,7 @@ from kb_schema.tool_answers import FailureCause, FailureExplanation
 from kb_schema.verification import RootCause
 from mcp_server.errors import KnowledgeServerError
 from mcp_server.failures.error_names import UNKNOWN
+from mcp_server.identification.client_pages import ClientPage
 from mcp_server.server_context import ServerContext
 from mcp_server.tools.failure_tools import explain_failure
 from periplus.console.run_labels import format_error_line, format_id_words, shorten_value
@@ -206,8 +207,9 @@ async def request_explanation(
     """Return the knowledge server's explanation of a failed run with its final page, or why there is none."""
     try:
         visit, note = await knowledge_server.open_request(run.website_id)
+        shown = None if page is None else ClientPage.model_validate(page.model_dump(exclude_unset=True))
         with knowledge_server.guard.admitted("console"):
-            reply = await explain_failure(knowledge_server, visit, run_id=run.run_id, snapshot=page)
+            reply = await explain_failure(knowledge_server, visit, run_id=run.run_id, snapshot=shown)
     except KnowledgeServerError as exc:
         return None, exc.message
     return reply.answer, note or ""
