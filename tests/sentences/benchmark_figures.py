@@ -11,6 +11,8 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field
 
+from rich.console import Console
+
 from agent.sentences.sentence_binding import bind_sentence
 from agent.synthesis.utterances.utterance_templates import (
     UtterancesTooDifferent,
@@ -132,15 +134,16 @@ def measure_benchmark() -> dict[str, BenchmarkFigures]:
 
 def main() -> None:
     """Print the figures."""
+    console = Console(highlight=False, markup=False, soft_wrap=True)
     totals = [Counter[str]() for _ in range(4)]
     for name, figures in measure_benchmark().items():
         rows = (figures.shown, figures.unseen, figures.ours, figures.without)
-        print(name, *map(dict, rows), sep="\n   ")
-        print(*figures.notes, sep="\n")
+        console.print(name, *map(dict, rows), sep="\n   ")
+        console.print(*figures.notes, sep="\n")
         for total, row in zip(totals, rows, strict=True):
             total.update(row)
     for label, total in zip(("shown", "unseen", "ours", "without"), totals, strict=True):
-        print(label, dict(total))
+        console.print(label, dict(total))
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import yaml
+from rich.console import Console
 
 from agent.sentences.sentence_binding import SentenceMeaning, bind_sentence
 from agent.sentences.task_phrases import Work
@@ -84,10 +85,11 @@ def measure_written_sentences() -> SentenceFigures:
 
 def main() -> None:
     """Print the figures."""
+    console = Console(highlight=False, markup=False, soft_wrap=True)
     figures = measure_written_sentences()
-    print("task known:", dict(figures.bindable))
-    print("none or ask:", dict(figures.others))
-    print(*figures.notes, sep="\n")
+    console.print("task known:", dict(figures.bindable))
+    console.print("none or ask:", dict(figures.others))
+    console.print(*figures.notes, sep="\n")
 
 
 if __name__ == "__main__":
