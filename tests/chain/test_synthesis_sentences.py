@@ -78,6 +78,8 @@ async def test_an_item_is_found_by_all_the_words_that_the_sentence_has_for_it(br
         assert find_gap(result) is None
         assert result.understanding is not None
         template = result.understanding.template
+        assert result.lowered is not None
+        assert len(result.lowered.workflow.sentences) == 1
         assert template is not None
         transfers.sent.clear()
         async with visiting(browser, site, tmp_path / "stores") as session:
