@@ -45,7 +45,7 @@ from kb_schema.tasks import Task, TaskStep
 from kb_schema.templates import tree_variables
 from kb_schema.url_patterns import place_of, query_of
 from kb_schema.workflow_versions import compute_workflow_version
-from kb_schema.workflows import AgentNode, AnyNode, GroupNode, TaskNode, WaitNode, Workflow
+from kb_schema.workflows import AgentNode, AnyNode, GroupNode, TaskNode, WaitNode, Workflow, walk
 
 _READ_BEFORE = "read-back before"
 FORK_S = 2.0
@@ -76,6 +76,11 @@ async def run_task_or_workflow(engine: TaskRunner, name: str, given: Mapping[str
     if workflow is None:
         return await engine.run_task(name, given)
     return await run_workflow(engine, workflow, given)
+
+
+def _is_plain_group(node: AnyNode) -> bool:
+    """Return whether a node is a group that is not repeated: its nodes count, not itself."""
+    return isinstance(node, GroupNode) and isinstance(node.iterator_spec, NoIterator)
 
 
 class _NodeFailed(Exception):
@@ -129,6 +134,13 @@ class _WorkflowRun:
             await self._fix_version()
             self._progress = WorkflowProgress(self._engine, workflow.workflow_id, workflow.workflow_id)
             self._session.criteria = self._hold_criteria
+            frame = self._progress.frame
+            self._ended = {name: done.record for name, done in frame.done.items()}
+            self._otherwise = {
+                key.removesuffix(" when")
+                for key, held in frame.chosen.items()
+                if key.endswith(" when") and not held
+            }
             await self._engine.guide.arrive(leaves=await self._begins_elsewhere())
             await self._begin(given)
             await self._nodes(workflow.nodes)
@@ -366,7 +378,7 @@ class _WorkflowRun:
             over = self._progress.done(node)
             if over is not None:
                 self._records.append(over)
-                self._ended[node.node_id] = over
+                self._recall(node)
                 continue
             if self._is_out_of_reach(node):
                 why = f"not reached: node {self._passed_over!r} failed"
@@ -397,7 +409,7 @@ class _WorkflowRun:
             else:
                 if self._early_exit:
                     return
-                self._passed_over = None
+                self._passed_over = self._passed_over if _is_plain_group(node) else None
                 await self._over(node, StepStatus.DONE, (time.monotonic() - started) * 1000)
             if self._depth == 0 and is_enough(self._parts(), self._engine.resilience.policy()):
                 self._early_exit = True
@@ -405,13 +417,26 @@ class _WorkflowRun:
 
     def _is_out_of_reach(self, node: AnyNode) -> bool:
         """Whether a node depends on the page of a failed one."""
-        plain_group = isinstance(node, GroupNode) and isinstance(node.iterator_spec, NoIterator)
-        return self._passed_over is not None and not plain_group and not self._made_of.starts_anywhere(node)
+        if self._passed_over is None or _is_plain_group(node):
+            return False
+        return not self._made_of.starts_anywhere(node)
+
+    def _recall(self, node: AnyNode) -> None:
+        """Note what a node that was over before a resume means for the nodes after it."""
+        for each in walk((node,)):
+            record = self._ended.get(each.node_id)
+            if record is None or _is_plain_group(each):
+                continue
+            if record.degraded:
+                self._trouble = self._trouble or (record.error, None)
+                self._passed_over = self._passed_over or each.node_id
+            elif record.status is StepStatus.DONE:
+                self._passed_over = None
 
     def _note_failure(self, node: AnyNode, error: Exception) -> None:
         """Record how much of a node was done that failed."""
         result = error.result if isinstance(error, _NodeFailed) else None
-        if isinstance(node, GroupNode) and isinstance(node.iterator_spec, NoIterator):
+        if _is_plain_group(node):
             return  # its nodes are recorded
         share = 0.0 if result is None else share_of(result)
         self._ended[node.node_id] = self._record(node, StepStatus.FAILED, error=str(error)).model_copy(

@@ -226,3 +226,22 @@ def test_the_schedules_reach_every_status():
     assert {end.status for end in ends} == set(EXIT_CODES)
     assert any(end.early for end in ends)
     assert any(end.gone_without and end.status == "partial" for end in ends)
+
+
+async def test_a_failed_node_at_the_end_of_a_group_counts_for_the_nodes_after_it():
+    """The group itself is over then, but the page is still that of the failed node."""
+    told = Schedule(("reader", "follower", "follower", "reader"), frozenset(), frozenset({1}), early=False)
+    nodes = [{"type": "task", "node_id": f"n{each}", "task_id": f"t{each}"} for each in range(4)]
+    group = {"type": "group", "node_id": "g", "nodes": nodes[:2]}
+    parsed = parse_document(
+        {"type": "workflow", "workflow_id": "ten", "name": "Ten", "nodes": [group, *nodes[2:]]}
+    )
+    engine = PlayedEngine(told)
+    result = await run_workflow(engine, parsed, {})  # type: ignore[arg-type]
+    assert engine.ran == [0, 1, 3]
+    assert (result.status, result.completion_percentage) == (RunStatus.DEGRADED, 50.0)
+    engine.ran.clear()
+    resumed = await run_workflow(engine, parsed, {})  # type: ignore[arg-type]
+    assert engine.ran == []
+    assert (resumed.status, resumed.completion_percentage) == (result.status, result.completion_percentage)
+    assert resumed.error == result.error
