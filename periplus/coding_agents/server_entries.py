@@ -39,15 +39,19 @@ class AddedServers:
 def describe_servers(
     layout: ClientLayout, command: str, options: tuple[str, ...], data_dir: str | None
 ) -> dict[str, dict[str, Any]]:
-    """Return the entries of the knowledge server and of the agent's server.
+    """Return the entry of the server that knows and works in a browser.
 
-    `options` are further arguments of both; `data_dir` is where their knowledge is, None: their own default.
+    `options` are its further arguments; `data_dir` is where the knowledge is, None: its own default.
     """
     kind = {"type": "stdio"} if layout.transport_named else {}
     env = {"env": {"PERIPLUS_DATA_DIR": data_dir}} if data_dir else {}
     return {
-        "periplus": {**kind, "command": command, "args": ["mcp", *options], **env},
-        "periplus-agent": {**kind, "command": command, "args": ["mcp", "--agent", *options], **env},
+        "periplus": {
+            **kind,
+            "command": command,
+            "args": ["mcp", "--browser", "--all-tools", *options],
+            **env,
+        },
     }
 
 

@@ -36,6 +36,14 @@ _measured = Slipcover(immediate=True, source=_sources, omit=[str(ROOT / each) fo
 ImportManager(_measured, _matcher).__enter__()
 
 
+def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+    """Let no assertions of `periplus` be rewritten: what pytest's hook loads is not measured.
+
+    pytest registers every package whose distribution has a plugin (`periplus.pytest_plugin`).
+    """
+    early_config.pluginmanager.rewrite_hook._must_rewrite.discard("periplus")  # type: ignore[attr-defined]
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """The first process of a run makes the folder; the workers find it."""
     if not hasattr(config, "workerinput"):

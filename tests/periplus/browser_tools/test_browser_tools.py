@@ -366,7 +366,8 @@ async def test_a_running_browser_outlives_a_server_that_is_killed(chrome, data_f
         (["--cdp-endpoint", "http://127.0.0.1:9"], "no browser answers"),
     ],
 )
-def test_options_that_do_not_fit_end_with_what_to_do(arguments, says, data_folder):
+def test_options_that_do_not_fit_end_with_what_to_do(arguments, says, data_folder, monkeypatch):
+    monkeypatch.setattr("periplus.commands.mcp.log_to_stderr", lambda: None)  # it would stay for other tests
     error = CliRunner().invoke(app, ["mcp", *arguments]).exception
     assert isinstance(error, UserError)
     assert error.code == 2

@@ -22,10 +22,10 @@ from periplus.errors import UserError
 ROOT = Path(__file__).resolve().parents[3]
 TOOLS = {
     name
-    for page in ("docs/mcp.md", "docs/agent-server.md")
+    for page in ("docs/mcp.md", "docs/agent-server.md", "docs/browser-tools.md")
     for name in re.findall(r"^\| `(\w+)` \|", (ROOT / page).read_text(), re.MULTILINE)
 }
-"""The tools of both servers, from the tables that are generated from them."""
+"""The tools of all servers, from the tables that are generated from them."""
 TEXT_FILES = sorted(TEXTS.glob("*.md"))
 
 
@@ -54,8 +54,8 @@ def test_each_client_gets_servers_a_skill_and_three_agents_in_its_own_format(pro
     done = init(project, client, options=("--base-url", "shop=http://127.0.0.1:8080"))
     assert done.exit_code == 0, done.output
     servers = servers_of(project, client)
-    assert servers["periplus"]["args"] == ["mcp", "--base-url", "shop=http://127.0.0.1:8080"]
-    assert servers["periplus-agent"]["args"][:2] == ["mcp", "--agent"]
+    wanted = ["mcp", "--browser", "--all-tools", "--base-url", "shop=http://127.0.0.1:8080"]
+    assert servers["periplus"]["args"] == wanted
     assert ("type" in servers["periplus"]) == (client is CodingAgent.COPILOT)
     layout = LAYOUTS[client]
     _, fields, body = (project / layout.skill).read_text().split("---\n", 2)
@@ -112,10 +112,10 @@ def test_other_servers_and_settings_stay_and_a_server_of_that_name_is_not_change
     mine = {"command": "docker", "args": ["run", "periplus"]}
     config.write_text(json.dumps({"other": [1], "mcpServers": {"periplus": mine, "x": {}}}, indent=4))
     told = init(project, "claude")
-    assert "added periplus-agent; kept periplus, which has another entry" in told.stdout
+    assert "kept periplus, which has another entry" in told.stdout
     after = json.loads(config.read_text())
     assert after["other"] == [1]
-    assert list(after["mcpServers"]) == ["periplus", "x", "periplus-agent"]
+    assert list(after["mcpServers"]) == ["periplus", "x"]
     assert after["mcpServers"]["periplus"] == mine
     assert config.read_text().startswith('{\n    "other"')
 
@@ -150,7 +150,7 @@ def test_a_configuration_that_cannot_be_extended_is_left_and_the_entry_is_printe
     assert told.exit_code == 4
     assert config.read_text() == before
     assert "add this by hand" in told.stdout
-    assert '"--agent"' in told.stdout
+    assert '"--browser"' in told.stdout
     assert (project / layout.skill).is_file()
 
 

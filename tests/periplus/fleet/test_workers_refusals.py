@@ -32,7 +32,7 @@ FAR = "tcp://10.0.0.5:8786"
         (["collect", "t", "--inputs", "names.csv", "--workers", "many"], "a scheduler's address"),
         (["collect", "t", "--inputs", "names.csv", "--workers", FAR], "cannot reach the embedded store"),
         (["collect", "t", "--inputs", "nowhere.csv"], "nowhere.csv does not exist"),
-        (["collect", "t"], "task or file is missing"),
+        (["collect"], "the task is missing"),
         (["collect", "t", "--resume", "out"], "--resume takes task, file and folder"),
         (["collect", "--resume", "."], "contains no collection"),
         (["collect", "t", "--inputs", "names.csv"], "the store is empty"),
