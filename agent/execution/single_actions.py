@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from kb_schema import parse_document
 from kb_schema.fingerprints import Fingerprint
@@ -25,12 +25,14 @@ async def perform_single_action(
     value: str | None = None,
     secret: str | None = None,
     url: str | None = None,
+    expects: Literal["accept", "dismiss", "new_tab"] | None = None,
     fingerprint: Fingerprint | None = None,
 ) -> RunResult:
     """Perform an action on the page and return the result; see `TaskRunner.run_task` for what is raised.
 
     `target`: an element of the present screen, or a selector. `secret`: the name of a secret to type; its value
-    comes from the run's vault. `url`: where `navigate` goes. `fingerprint`: what the element was when it was chosen.
+    comes from the run's vault. `url`: where `navigate` goes. `expects`: how a dialog of
+    the page is answered, or that the action opens a tab, which becomes the session's page. `fingerprint`: what the element was when it was chosen.
     """
     call: dict[str, Any] = {"action_type": action} if url is None else {"action_type": action, "url": url}
     if target is not None:
@@ -39,6 +41,10 @@ async def perform_single_action(
         )
     if fingerprint is not None:
         call["fingerprint"] = fingerprint.model_dump(mode="json", exclude_none=True)
+    if expects == "new_tab":
+        call["new_tab"] = "follow"
+    elif expects is not None:
+        call["on_dialog"] = expects
     inputs: list[dict[str, Any]] = []
     given: dict[str, Any] = {}
     if secret is not None:

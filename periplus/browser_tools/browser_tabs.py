@@ -239,6 +239,17 @@ class BrowserTabs:
                 return website_id
         return None
 
+    async def take_followed(self, tab: BrowserTab) -> BrowserTab:
+        """Return the tab that an act in `tab` opened, now the present one. `tab` keeps its own page."""
+        session, _ = tab.working_session()
+        page, session.page = session.page, tab.page
+        session.touched()
+        self.source.own.add(page)
+        opened = next((each for each in self._tabs.values() if each.page == page), None) or self._add(page)
+        self._current = opened.tab_id
+        await self.follow(opened)
+        return opened
+
     async def _wanted(self, tab_id: str | None) -> BrowserTab:
         if tab_id is not None:
             return self.choose(tab_id)

@@ -16,7 +16,7 @@ from agent.execution.navigation_tasks import reach_screen
 from agent.execution.single_actions import perform_single_action
 from agent.page.errors import PageError
 from kb_schema.base import Model
-from kb_schema.run_records import RunResult, RunStatus
+from kb_schema.run_records import RunResult
 from mcp_server.errors import BadRequest
 from mcp_server.tools.tool_calls import KnowledgeTool
 from mcp_server.tools.tool_definitions import define_tool, to_call_result
@@ -24,9 +24,11 @@ from mcp_server.tools.tool_parameters import ScreenId
 from mcp_server.tools.tool_specs import ToolReply
 from periplus.browser_tools.browser_tabs import BrowserTab, BrowserTabs
 from periplus.browser_tools.errors import ActFailed, NoPage
-from periplus.browser_tools.page_acts import check_danger, choose_action, find_target, perform_act
+from periplus.browser_tools.page_acts import Expected, check_danger, choose_action, find_target, perform_act
 from periplus.browser_tools.page_look import look_at
 from periplus.browser_tools.page_reading import read_page
+
+UNEXPECTED = "if that is meant, call act again with expects: accept, dismiss or new_tab"
 
 Tab = Annotated[str | None, Field(description="A tab of `tabs`; default: the present one")]
 Short = Annotated[str, Field(min_length=1, max_length=500)]
@@ -93,6 +95,9 @@ async def act(
     secret: Annotated[
         str | None, Field(description="The name of a secret to type instead of a value")
     ] = None,
+    expects: Annotated[
+        Expected | None, Field(description="A dialog of the page is answered so, or a new tab opens")
+    ] = None,
     tab: Tab = None,
     *,
     sure: Annotated[bool, Field(description="Needed for what deletes, pays or sends")] = False,
@@ -106,15 +111,17 @@ async def act(
         check_danger(target, chosen, sure=sure)
         if target.secret and value is not None:
             working.working_session()[0].context.keep_secret(value)
-        pages = set(tabs.source.pages)
-        result = await perform_act(working, target, chosen, value, secret)
-        new = [page for page in tabs.source.pages if page not in pages]
-        if result.status not in (RunStatus.SUCCESS, RunStatus.UNVERIFIED) and not new:
+        result = await perform_act(working, target, chosen, value, secret, expects)
+        if not result.complete:
+            hint = UNEXPECTED if "in the step's action" in (result.hint or "") else result.hint
             told = f"{chosen} {target.name!r} did not come off: {result.error}"
-            return await _answer(working, told=f"{told}; {result.hint}" if result.hint else told, error=True)
+            return await _answer(working, told=f"{told}; {hint}" if hint else told, error=True)
+        told = f"done: {chosen} {target.name!r}"
+        if expects == "new_tab":
+            opened = await tabs.take_followed(working)
+            return await _answer(opened, told=f"{told}; this is the new tab")
         await tabs.follow(working)
-        opened = f"; it opened {len(new)} new tab(s), see tabs" if new else ""
-        return await _answer(working, told=f"done: {chosen} {target.name!r}{opened}")
+        return await _answer(working, told=told)
 
 
 async def read(

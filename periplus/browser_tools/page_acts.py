@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Literal
 
 from agent.dangers.danger_words import find_danger_in_words
 from agent.errors import AgentError
@@ -27,6 +28,8 @@ from web_pages.page_limits import PageRefused
 
 REF = re.compile(r"e\d+")
 _YES = frozenset({"true", "yes", "on", "checked", "1"})
+Expected = Literal["accept", "dismiss", "new_tab"]
+"""What an act leads to besides a change of the page: a dialog that is answered so, or a tab."""
 ASKED = frozenset({"deletes", "pays", "sends"})
 """What a client has to be sure of."""
 
@@ -144,7 +147,12 @@ def check_danger(target: ActTarget, action: str, *, sure: bool) -> None:
 
 
 async def perform_act(
-    tab: BrowserTab, target: ActTarget, action: str, value: str | None, secret: str | None
+    tab: BrowserTab,
+    target: ActTarget,
+    action: str,
+    value: str | None,
+    secret: str | None,
+    expects: Expected | None = None,
 ) -> RunResult:
     """Perform the act with all checks of a task's step. Raises `ActFailed` where there is no result."""
     _, engine = tab.working_session()
@@ -152,7 +160,13 @@ async def perform_act(
         value = None
     try:
         return await perform_single_action(
-            engine, action, target.target, value=value, secret=secret, fingerprint=target.fingerprint
+            engine,
+            action,
+            target.target,
+            value=value,
+            secret=secret,
+            expects=expects,
+            fingerprint=target.fingerprint,
         )
     except (AgentError, PageError) as exc:
         raise ActFailed(str(exc), hint=getattr(exc, "hint", None) or "call look") from exc

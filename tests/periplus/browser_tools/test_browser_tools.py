@@ -242,6 +242,31 @@ async def test_what_deletes_needs_a_yes_and_the_row_that_is_meant(shelves, harbo
     assert made.boats == ["Ada"]
 
 
+ASKS = """<h1>Boats</h1><button onclick="if (confirm('Really sink her?')) document.body.append('Sunk.')">Sink</button>
+<a href=/ target=_blank>Other window</a>"""
+
+
+async def test_dialogs_and_new_tabs_are_answered_as_the_client_says_and_refused_otherwise(
+    shelves, harbour, data_folder
+):
+    with running_site(lambda _: Answered(ASKS)) as site:
+        async with eyes(shelves, harbour) as client:
+            await told(client, "go_to", url=site.base)
+            asked = await told(client, "act", element="Sink", fails=True)
+            assert "Really sink her?" in asked
+            assert "expects: accept" in asked
+            await told(client, "act", element="Sink", expects="dismiss")
+            assert "Sunk." not in await told(client, "read")
+            await told(client, "act", element="Sink", expects="accept")
+            assert "Sunk." in await told(client, "read")
+            assert "expects" in await told(client, "act", element="Other window", fails=True)
+            assert (await told(client, "tabs")).count("http") == 1
+            opened = await told(client, "act", element="Other window", expects="new_tab")
+            assert "this is the new tab" in opened
+            assert "Sunk." not in await told(client, "read")
+            assert (await told(client, "tabs")).count("http") == 2
+
+
 async def test_a_password_that_a_client_types_is_kept_out_of_the_trace(shelves, harbour, quay, data_folder):
     _, site = quay
     async with eyes(shelves, harbour) as client:
