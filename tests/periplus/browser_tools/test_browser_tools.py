@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -240,6 +241,27 @@ async def test_what_deletes_needs_a_yes_and_the_row_that_is_meant(shelves, harbo
         assert made.boats == ["Ada", "Bea"]
         await told(client, "act", element="Delete@row Bea", sure=True)
     assert made.boats == ["Ada"]
+
+
+@pytest.mark.sampled(0.5)
+async def test_a_job_that_was_done_three_times_is_a_workflow(shelves, harbour, quay, data_folder):
+    made, site = quay
+    for name in ("Cleo", "Dora", "Eva"):
+        async with eyes(shelves, harbour) as client:
+            await told(client, "go_to", url=f"{site.base}/")
+            await told(client, "act", element="New boat")
+            await told(client, "act", element="Name", value=name)
+            await told(client, "act", element="Moor")
+    traces = [str(each) for each in (data_folder / "browser").iterdir()]
+    command = [
+        sys.executable, "-m", "periplus", "synthesize", *traces, "--name", "Moor a boat", "--no-validate",
+        "--out", str(data_folder / "made"),
+    ]  # fmt: skip
+    done = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "type {name} into textbox 'Name'" in done.stdout
+    assert "3 constant steps, 1 with inputs" in done.stdout
+    assert made.boats == ["Ada", "Bea", "Cleo", "Dora", "Eva"]
 
 
 ASKS = """<h1>Boats</h1><button onclick="if (confirm('Really sink her?')) document.body.append('Sunk.')">Sink</button>
