@@ -293,8 +293,8 @@ class KnowledgeClient:
         return (await self._call("find_tasks_for_screen", TaskList, {"screen_id": screen_id})).tasks
 
     async def search(self, query: str, kinds: Sequence[str] = ()) -> tuple[SearchHit, ...]:
-        """Return the first page of search hits, best first."""
-        arguments = {"query": query, "kinds": list(kinds) or None}
+        """Return the first page of search hits, best first; also those that share only a word with the query."""
+        arguments = {"query": query, "kinds": list(kinds) or None, "weak": True}
         return (await self._call("search_knowledge", SearchResults, arguments)).hits
 
     async def record_outcome(self, outcome: ReportedOutcome) -> bool:

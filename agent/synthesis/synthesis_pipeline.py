@@ -251,8 +251,8 @@ def _keep_sentences(
     lowered: WorkflowDocuments, understanding: MentionAnalysis, inputs: Sequence[str]
 ) -> WorkflowDocuments:
     """Return the documents; the workflow has the template of the traces' sentences, if it can be written."""
-    if understanding.template is None:
-        return lowered
+    if understanding.template is None or (inputs and not understanding.template.slots):
+        return lowered  # the name of the task is no sentence with values
     said = [trace.task_description.strip() for trace in understanding.traces]
     text = write_template(understanding.template, said, inputs)
     if text is None:

@@ -36,14 +36,16 @@ def search_knowledge(
     query: Annotated[str, Field(min_length=1, max_length=500)],
     kinds: Annotated[tuple[Id, ...], Field(max_length=20, description="e.g. screen, task")] = (),
     cursor: Id | None = None,
+    *,
+    weak: Annotated[bool, Field(description="Also documents that share only a word")] = False,
 ) -> ToolReply[SearchResults]:
     """Full-text search, best hits first. Tolerates typing mistakes."""
     for kind in kinds:
         require_document("kind of document", kind, MODELS, "leave `kinds` out to search all")
-    question = f"search:{request.view.generation}:{sorted(set(kinds))}:{query}"
+    question = f"search:{request.view.generation}:{sorted(set(kinds))}:{weak}:{query}"
     begin = cursors.read(cursor, question)
     index = request.view.search
-    found = index.hits(query, MOST_HITS, kinds=kinds, skip=begin, least=LEAST_MATCH)
+    found = index.hits(query, MOST_HITS, kinds=kinds, skip=begin, least=0.0 if weak else LEAST_MATCH)
     answer = SearchResults(
         website_id=request.view.website_id,
         query=query,

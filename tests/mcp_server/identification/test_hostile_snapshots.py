@@ -100,9 +100,12 @@ async def test_html_without_annotations_is_not_taken_for_annotated():
 @pytest.mark.parametrize(
     ("snapshot", "words"),
     [
-        ("page", "a page is an object with url, title, html, text"),
+        (["page"], "a page is a text, or an object with url, html, text, file"),
         ({"url": "x", "htm": "<p>"}, 'did you mean "html"'),
-        ({"nonsense": 1}, "there is no 'nonsense'; a page is an object with url, title, html, text"),
+        (
+            {"nonsense": 1},
+            "there is no 'nonsense'; a page is a text, or an object with url, html, text, file",
+        ),
     ],
 )
 async def test_a_page_that_is_written_wrongly_is_refused_in_our_words(snapshot, words):
