@@ -115,7 +115,7 @@ def synthesize(
     report.html shows the traces side by side with the resulting steps.
 
     The workflow is run on the website with the inputs of three traces, and each run is compared with its trace, step by
-    step and in its effects; unless the task sends something, which a run would do again: then only with --validate N.
+    step and in its effects; unless the task sends something or presses a button, which a run would do again: then only with --validate N.
 
     A trace in which the application seems to have refused something is left out with a question; --accept
     answers that it is good all the same.

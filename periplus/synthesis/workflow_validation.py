@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from playwright.async_api import Error as PlaywrightError
 
+from agent.dangers.danger_words import find_danger_in_words
 from agent.errors import AgentError
 from agent.execution.task_runner import TaskRunner
 from agent.execution.workflow_runner import run_workflow
@@ -27,7 +28,7 @@ from agent.synthesis.graph.run_comparison import ExpectedRun, compare_run
 from agent.synthesis.synthesis_pipeline import PipelineResult, add_workflow_documents
 from agent.synthesis.traces.refused_steps import list_accepted_writes
 from agent.synthesis.workflows.workflow_documents import WorkflowDocuments
-from kb_schema import KnowledgeError
+from kb_schema import KnowledgeError, action_types
 from kb_schema.execution_traces import SOURCE, ExecutionTrace, TraceStep
 from kb_schema.proposals import WorkflowChange
 from kb_schema.run_records import RunResult
@@ -52,6 +53,28 @@ USUAL_RUNS = 3
 """Validation runs if nothing else is said (MA `PipelineConfig.validation_runs`)."""
 REACHED_S = 5.0
 """Seconds the website may take to answer at all."""
+_LOOKS = frozenset(
+    {
+        "navigate",
+        "navigate_back",
+        "refresh",
+        "hover",
+        "focus",
+        "scroll",
+        "scroll_to_element",
+        "get_screen_content",
+        "wait",
+        "wait_for",
+        "clear",
+        "close_tab",
+        "no_op",
+    }
+)
+"""Actions that change nothing on a website."""
+_OPENING_ROLES = frozenset(
+    {"link", "tab", "option", "treeitem", "columnheader", "textbox", "searchbox", "combobox"}
+)
+"""Roles of what opens something, or is entered into."""
 _LEAST_OTHERS = 2
 """Traces that must be left for a trace to be held out."""
 
@@ -107,8 +130,9 @@ async def find_reason_not_to_validate(
 ) -> str | None:
     """Return why the workflow is not run on the website unless a person asks for it; None if it is.
 
-    A run repeats what the traces show. So they must show that nothing is sent besides the sign-in, the website must
-    answer, and every input must have a value.
+    A run repeats what the traces show. So they must show that nothing is sent besides the sign-in, and that nothing is
+    pressed that may send something where no request shows it (a WebSocket, a worker); the website must answer, and every
+    input must have a value.
     """
     if result.aligned is None or result.lowered is None:
         return "there is no workflow"
@@ -137,15 +161,42 @@ def _find_unrepeatable(traces: Sequence[ExecutionTrace]) -> str | None:
         for step in _iterate_writing_steps(trace):
             write = list_accepted_writes(step)[0]
             return f"the task sends {write.method} {urlsplit(write.url).path}, which would be done again"
+        for step in trace.steps:
+            if step.source_url in _list_sign_in_pages(trace):
+                continue
+            if (pressed := _find_unseen_press(step)) is not None:
+                return (
+                    f"the task presses {pressed}, which may change something without a request that is seen"
+                )
     return None
 
 
+def _find_unseen_press(step: TraceStep) -> str | None:
+    """Return what a step presses if that may change something: all but links, fields, and what only opens or looks."""
+    action = action_types.canonical(step.action_type) or step.action_type
+    if action in _LOOKS:
+        return None
+    known = step.metadata.get("fingerprint") or {}
+    role, name = str(known.get("role") or ""), str(known.get("name") or known.get("text") or "")
+    if action in ("fill", "select_option", "press") and role != "button":
+        return None  # what is entered is sent by a press
+    if role in _OPENING_ROLES and find_danger_in_words(name, pressed=True) is None:
+        return None
+    said = str(step.metadata.get("said") or "")
+    return said or (f"{role} {name!r}".strip() if name else action)
+
+
 def _iterate_writing_steps(trace: ExecutionTrace) -> Iterator[TraceStep]:
-    """Yield the steps that sent something, except on a page on which a secret was typed: a sign-in."""
-    signs_in = {step.source_url for step in trace.steps if step.metadata.get("secret")}
+    """Yield the steps that sent something, except on a page on which a secret was typed."""
+    signs_in = _list_sign_in_pages(trace)
     for step in trace.steps:
         if list_accepted_writes(step) and step.source_url not in signs_in:
             yield step
+
+
+def _list_sign_in_pages(trace: ExecutionTrace) -> set[str | None]:
+    """Return the pages on which a secret was typed: a sign-in."""
+    return {step.source_url for step in trace.steps if step.metadata.get("secret")}
 
 
 def _find_unreachable(address: str) -> str | None:

@@ -125,6 +125,43 @@ async def test_a_task_that_sends_something_is_only_run_again_if_that_is_asked_fo
         assert sorted(members.notes) == ["Hello Ann", "Hello Bob"]
 
 
+class Boats:
+    """Boats that a button deletes by a message that is no form, `fetch` or XHR."""
+
+    def __init__(self) -> None:
+        self.left = ["Ada", "Bea", "Cleo", "Dora", "Eva"]
+
+    def answer(self, asked: Asked) -> Answered:
+        if asked.method == "POST":
+            self.left.remove(asked.query["name"])
+            return Answered("gone")
+        rows = "".join(
+            f"<tr><td>{name}</td><td><button onclick=\"navigator.sendBeacon('/gone?name={name}'); this.closest('tr').remove()\">Delete</button></td></tr>"
+            for name in self.left
+        )
+        return Answered(f"<title>Boats</title><h1>Boats</h1><table>{rows}</table>")
+
+
+async def deletes(page: Page, given: Mapping[str, str], _dice: object) -> None:
+    row = page.locator("tr").filter(has=page.get_by_role("cell", name=given["name"], exact=True))
+    await row.get_by_role("button").click()
+    await row.wait_for(state="hidden")
+
+
+async def test_a_button_is_not_pressed_again_though_no_request_of_it_is_seen(browser, tmp_path):
+    boats = Boats()
+    with running_site(boats.answer) as site:
+        await induced(
+            browser, site, tmp_path / "traces", deletes, [{"name": name} for name in boats.left[:3]]
+        )
+        _load(tmp_path, site.base)
+        boats.left[:0] = ["Ada", "Bea", "Cleo"]
+        made = _synthesize(tmp_path)
+        assert made.returncode == 0, made.stdout + made.stderr
+        assert "the task presses button 'Delete', which may change something" in made.stdout
+        assert boats.left == ["Ada", "Bea", "Cleo", "Dora", "Eva"]
+
+
 def test_validation_that_is_asked_for_and_left_out_is_an_error(tmp_path):
     (tmp_path / "traces").mkdir()
     made = _synthesize(tmp_path, "--validate", "1", "--no-validate")
