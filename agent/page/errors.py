@@ -18,6 +18,7 @@ A document that is replaced during an evaluation is no error: `in_page_library.c
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -72,6 +73,10 @@ class ActionMisused(PageError):
         super().__init__(f"{action} {reason}")
 
 
+_NAMED = re.compile(r"(\w+ '.*') \((?:xpath|css|dom_index)\)")
+"""The summary of a selector that a value of the run selects: `row 'Ada' (xpath)`."""
+
+
 class GateFailed(PageError):
     """The first point of the gate that failed, with evidence. Nothing was done to the page."""
 
@@ -88,7 +93,11 @@ class GateFailed(PageError):
         """`complained`: it is disabled, and the page complains about a field: no other way leads there."""
         self.point, self.evidence, self.selector, self.waited_s = point, evidence, selector, waited_s
         self.cover, self.complained = cover, complained
-        super().__init__(f"{point}: {evidence} ({selector}, after {waited_s:.1f} s)")
+        named = _NAMED.fullmatch(selector) if point is GatePoint.NOT_FOUND else None
+        told = f"{evidence} ({selector}, after {waited_s:.1f} s)"
+        super().__init__(
+            f"{point}: {told if named is None else f'no {named[1]} on the page (looked for {waited_s:.1f} s)'}"
+        )
 
 
 class ElementChanged(PageError):
