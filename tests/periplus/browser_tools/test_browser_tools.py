@@ -341,7 +341,7 @@ def chrome(tmp_path: Path, quay: tuple[Quay, RunningSite]) -> Iterator[str]:
         started = subprocess.Popen(
             [path, "--headless", "--no-sandbox", *QUIET_FLAGS, "--remote-debugging-port=0",
              f"--user-data-dir={tmp_path / 'profile'}", quay[1].base],
-            stdout=said, stderr=subprocess.STDOUT,
+            stdout=said, stderr=subprocess.STDOUT, start_new_session=True,
         )  # fmt: skip
     try:
         port_file = tmp_path / "profile" / "DevToolsActivePort"
@@ -353,7 +353,7 @@ def chrome(tmp_path: Path, quay: tuple[Quay, RunningSite]) -> Iterator[str]:
             urllib.request.urlopen(asked).close()
         yield endpoint
     finally:
-        started.terminate()
+        os.killpg(started.pid, signal.SIGTERM)  # the program may be a script that starts the browser
         started.wait(10)
 
 
