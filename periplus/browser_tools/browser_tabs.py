@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, Self, TypeVar
@@ -17,6 +17,7 @@ from agent.events import ActionDone, Event
 from agent.execution.task_runner import TaskRunner
 from agent.locators.page_index import PageIndex
 from agent.locators.page_outline import PageOutline, RefNames
+from agent.page.errors import PageError
 from agent.run_records.session_trace import SessionTrace
 from agent.session import Session
 from kb_schema import KnowledgeBase, SourcedDocument, assemble, parse_document
@@ -100,8 +101,8 @@ class BrowserTab:
 
     @property
     def url(self) -> str:
-        """The page's address."""
-        return self.page.url
+        """The page's address, without secrets."""
+        return self.page.url if self.session is None else str(self.session.context.redact(self.page.url))
 
     def working_session(self) -> tuple[Session, TaskRunner]:
         """Return the session and its engine. Raises `NoPage` where the tab shows no web page."""
@@ -305,11 +306,8 @@ class _ActRecorder:
         if self._trace is None:
             return
         html = None
-        if not self._session.page.is_closed():
-            try:
-                html = (await self._session.snapshot()).html
-            except Exception:  # noqa: BLE001 - the browser may be gone; the trace is kept all the same
-                html = None
+        with suppress(PageError, PlaywrightError):  # the browser may be gone; the trace is kept all the same
+            html = (await self._session.snapshot()).html
         self._trace.close(html, complete=True)
 
 

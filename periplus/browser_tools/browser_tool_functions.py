@@ -24,7 +24,14 @@ from mcp_server.tools.tool_parameters import ScreenId
 from mcp_server.tools.tool_specs import ToolReply
 from periplus.browser_tools.browser_tabs import BrowserTab, BrowserTabs
 from periplus.browser_tools.errors import ActFailed, NoPage
-from periplus.browser_tools.page_acts import Expected, check_danger, choose_action, find_target, perform_act
+from periplus.browser_tools.page_acts import (
+    ActTarget,
+    Expected,
+    check_danger,
+    choose_action,
+    find_target,
+    perform_act,
+)
 from periplus.browser_tools.page_look import look_at
 from periplus.browser_tools.page_reading import read_page
 
@@ -109,6 +116,8 @@ async def act(
         target = await find_target(working, element, action)
         chosen = choose_action(target, action, value, secret=secret is not None)
         check_danger(target, chosen, sure=sure)
+        if secret is not None:
+            _check_secret_place(working, target)
         if target.secret and value is not None:
             working.working_session()[0].context.keep_secret(value)
         result = await perform_act(working, target, chosen, value, secret, expects)
@@ -162,6 +171,17 @@ async def tabs(
         lines.append(" ".join([each.tab_id, each.url, *(f"({mark})" for mark in marks)]))
     present = opened.tab_id if opened is not None else tabs.current or ""
     return _result(PageAnswer(tab=present, page="\n".join(lines) or "no tab; call tabs with open: true"))
+
+
+def _check_secret_place(working: BrowserTab, target: ActTarget) -> None:
+    """Raise `BadRequest` unless a secret may be typed there: a page could ask a model to give it away elsewhere."""
+    if working.website_id is None:
+        raise BadRequest(
+            "secrets are typed on websites of the knowledge base only",
+            hint="let a person sign in, or load the website's knowledge base",
+        )
+    if not target.secret:
+        raise BadRequest(f"{target.name!r} is no field for a secret", hint="name the password field")
 
 
 async def _open(tabs: BrowserTabs, working: BrowserTab, url: str) -> None:

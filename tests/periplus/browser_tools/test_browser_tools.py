@@ -208,7 +208,7 @@ async def test_without_knowledge_an_outline_has_references_and_the_next_look_onl
         assert "# New boat" in seen
         ref = next(line.split()[0] for line in seen.splitlines() if 'textbox "Name"' in line)
         assert "unchanged" in await told(client, "act", element=ref, value="Cleo")
-        await told(client, "act", element="Key", secret="HATCH")
+        await told(client, "act", element="Key", value="open sesame")
         pressed = await told(client, "act", element="Moor")
         assert "! Moored." in pressed
         assert await told(client, "look") == "\n".join([*pressed.splitlines()[1:2], "unchanged"])
@@ -218,6 +218,24 @@ async def test_without_knowledge_an_outline_has_references_and_the_next_look_onl
     trace = read_session(folder)
     assert [step.action_type for step in trace.steps] == ["navigate", "fill", "fill", "click"]
     assert "open sesame" not in "".join(each.read_text() for each in folder.rglob("*") if each.is_file())
+
+
+async def test_a_secret_is_typed_into_a_secret_field_of_a_known_website_and_nowhere_else(
+    shelves, harbour, quay, data_folder
+):
+    made, site = quay
+    async with eyes(shelves, harbour) as client:  # nobody described the site
+        await told(client, "go_to", url=f"{site.base}/new")
+        assert "knowledge base only" in await told(client, "act", element="Key", secret="HATCH", fails=True)
+    async with eyes(shelves, site.base) as client:  # the harbour runs there
+        await told(client, "go_to", url=f"{site.base}/new")
+        assert "no field for a secret" in await told(
+            client, "act", element="Name", secret="HATCH", fails=True
+        )
+        await told(client, "act", element="Key", secret="HATCH")
+        await told(client, "act", element="Name", value="Cleo")
+        await told(client, "act", element="Moor")
+    assert made.keys == ["open sesame"]
 
 
 async def test_what_the_application_refuses_is_an_error_with_its_own_words(
