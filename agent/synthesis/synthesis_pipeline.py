@@ -56,6 +56,8 @@ class PipelineResult:
     lowered: WorkflowDocuments | None = None
     understanding: MentionAnalysis | None = None
     """The template of the task descriptions, and the values that each of them mentions."""
+    unused_sentences: str = ""
+    """Why the task descriptions were not used; empty if they were, or if there are none."""
     task_description: str = ""
     cause: Exception | None = field(default=None, compare=False)
 
@@ -244,6 +246,9 @@ def add_workflow_documents(
         inputs = [spec.name for spec in lowered.workflow.io_spec.inputs]
         understanding = drop_unused_slots(understanding, inputs)
         lowered = _keep_sentences(lowered, understanding, inputs)
+    if result.unused_sentences:
+        note = f"inputs are given by name, the task descriptions were not used: {result.unused_sentences}"
+        lowered = replace(lowered, notes=(*lowered.notes, note))
     return replace(result, lowered=lowered, understanding=understanding)
 
 

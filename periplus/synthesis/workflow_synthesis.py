@@ -20,7 +20,8 @@ from agent.synthesis.graph.graph_script import render_script
 from agent.synthesis.graph.graph_synthesis import ActionDecision
 from agent.synthesis.patterns.extracted_patterns import ExtractedPatterns, ParameterizableInfo
 from agent.synthesis.pipeline_config import EvaluationStrategy, PipelineConfig, SynthesisStrategy
-from agent.synthesis.synthesis_pipeline import MetaAgentPipeline, PipelineResult
+from agent.synthesis.synthesis_pipeline import MetaAgentPipeline, PipelineResult, add_workflow_documents
+from agent.synthesis.trace_consensus import find_gap
 from agent.synthesis.workflows.workflow_documents import WorkflowDocuments
 from kb_schema.base import Document
 from kb_schema.execution_traces import ExecutionTrace, name_traces
@@ -133,6 +134,8 @@ async def induce_workflow(
 ) -> PipelineResult:
     """Synthesize a portable graph and its script from traces; `add_workflow_documents` completes the result.
 
+    If the workflow has gaps with the task descriptions and none without them, they are not used.
+
     Raises `UserError`, with the reason, if a stage refuses the traces, if one has more than `MOST_STEPS` steps, or if
     an accepted one is not among them.
     """
@@ -162,6 +165,28 @@ async def induce_workflow(
         pipeline = MetaAgentPipeline(config=config, inferencer=judgement.inferencer())
     except ValueError as exc:  # a template with an error
         raise UserError(str(exc), fix="correct the template") from exc
+    result = await _synthesize(pipeline, traces, task)
+    reason = None if judgement.asks else _find_sentence_gap(result)
+    if reason is not None:
+        silent = [each.model_copy(update={"task_description": ""}) for each in traces]
+        without = await _synthesize(pipeline, silent, task or result.task_description)
+        if find_gap(add_workflow_documents(without)) is None:
+            return replace(without, unused_sentences=reason)
+    return result
+
+
+def _find_sentence_gap(result: PipelineResult) -> str | None:
+    """Return why a workflow of traces with different descriptions has a gap; None if it has none, or they are alike."""
+    said = {trace.task_description.strip() for trace in result.traces}
+    if result.graph is None or len(said) < 2:
+        return None
+    return find_gap(add_workflow_documents(result))
+
+
+async def _synthesize(
+    pipeline: MetaAgentPipeline, traces: Sequence[ExecutionTrace], task: str
+) -> PipelineResult:
+    """Return the result with a portable graph. Raises `UserError` if a stage refuses the traces."""
     try:
         result = await pipeline.synthesize_graph(traces, task)
     except MetaAgentError as exc:

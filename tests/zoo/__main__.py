@@ -4,6 +4,7 @@
     python -m tests.zoo check gitlab_plan_and_track [JOB ...]     the scripted people alone
     python -m tests.zoo measure gitlab_plan_and_track [JOB ...]   record, synthesize, run, compare
     python -m tests.zoo part roundup.next_day.values              the same for one setting and one naming
+    python -m tests.zoo induce xero-invoicing [JOB ...]           how many are whole, from three and from two demonstrations
     python -m tests.zoo map [APPLICATION ...]                     map them, and compare with their own routes or views
     python -m tests.zoo report [--write docs/zoo.md]
 
@@ -30,6 +31,7 @@ from rich.console import Console
 
 from periplus.session_setup import start_browser
 from tests.zoo.applications import APPLICATIONS
+from tests.zoo.induction_share import list_shares, measure_induction, record_job
 from tests.zoo.map_measurement import MapFigures, format_map, measure_map, read_map_truths
 from tests.zoo.map_views import ViewFigures, format_views, measure_views, read_listed_views
 from tests.zoo.zoo_figures import format_job, read_figures, summarize, write_markdown
@@ -44,6 +46,7 @@ from tests.zoo.zoo_measurement import (
 )
 
 OUT = Path("out/zoo")
+INDUCED = "induced.jsonl"
 SETTINGS: tuple[Setting, ...] = get_args(Setting)
 TABLE = "<!-- written by `python -m tests.zoo report --write docs/zoo.md` -->"
 """The table follows in a page."""
@@ -129,6 +132,46 @@ async def measure(
                 console.print(format_job(asdict(figures)), highlight=False, markup=False, soft_wrap=True)
 
 
+async def _induce(
+    application: Application, jobs: Sequence[Job], folder: Path, console: Console, *, seed: int, pairs: int, again: bool
+) -> None:  # fmt: skip
+    """Record what is not recorded in `folder`, and measure what is not measured yet."""
+    file = OUT / INDUCED
+    file.parent.mkdir(parents=True, exist_ok=True)
+    lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() and not again else ()
+    known = {(each["application"], each["job"]) for each in map(json.loads, lines)}
+    wanted = [job for job in jobs if (application.name, job.name) not in known]
+    if not wanted:
+        return
+    sessions: dict[str, list[Path]] = {}
+    with tempfile.TemporaryDirectory(prefix="periplus-zoo-", ignore_cleanup_errors=True) as made:
+        async with start_browser(headed=False) as browser, application.start(Path(made)) as running:
+            for job in wanted:
+                try:
+                    sessions[job.name] = await record_job(
+                        browser, running, job, folder / application.name, f"{seed}/{application.name}"
+                    )
+                except PlaywrightError as exc:  # on a machine that is too busy
+                    said = exc.message.splitlines()[0]
+                    console.print(f"{job.name}: the person could not do it: {said}", highlight=False)
+    for job in wanted:
+        if job.name not in sessions:
+            continue
+        figures = [
+            each async for each in measure_induction(application.name, job, sessions[job.name], pairs=pairs)
+        ]
+        with file.open("a", encoding="utf-8") as kept:
+            for each in figures:
+                kept.write(json.dumps(asdict(each), ensure_ascii=False) + "\n")
+        for each in figures:
+            if each.reason:
+                shown = "+".join(map(str, each.shown))
+                console.print(
+                    f"{job.name} [{each.naming}, {shown}]: {each.reason}",
+                    highlight=False, markup=False, soft_wrap=True,
+                )  # fmt: skip
+
+
 def _settings_of(application: Application, wanted: Sequence[Setting]) -> list[Setting]:
     """Return the settings that an application has, of those that are wanted."""
     lacks = set() if application.start_older else {"to_older", "to_newer"}
@@ -199,12 +242,18 @@ def _list_parts() -> list[str]:
     ]
 
 
-def _measure_settings(parser: argparse.ArgumentParser, options: argparse.Namespace, console: Console) -> None:
+def _choose_jobs(
+    parser: argparse.ArgumentParser, options: argparse.Namespace
+) -> tuple[Application, list[Job]]:
     application = APPLICATIONS[options.application]
     unknown = set(options.jobs) - {job.name for job in application.jobs}
     if unknown:
         parser.error(f"{options.application} has no job {', '.join(sorted(unknown))}")
-    jobs = [job for job in application.jobs if not options.jobs or job.name in options.jobs]
+    return application, [job for job in application.jobs if not options.jobs or job.name in options.jobs]
+
+
+def _measure_settings(parser: argparse.ArgumentParser, options: argparse.Namespace, console: Console) -> None:
+    application, jobs = _choose_jobs(parser, options)
     for setting in _settings_of(application, options.setting or SETTINGS):
         asyncio.run(
             measure(
@@ -224,13 +273,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands.add_parser("list", help="applications and their jobs")
     commands.add_parser("parts", help="names of the parts: application, setting and naming")
     commands.add_parser("part", help="measure a part").add_argument("part", choices=_list_parts())
-    for name in ("check", "measure"):
+    for name in ("check", "measure", "induce"):
         sub = commands.add_parser(name)
         sub.add_argument("application", choices=sorted(APPLICATIONS))
         sub.add_argument("jobs", nargs="*", metavar="JOB")
-        if name == "measure":
+        if name == "induce":
+            sub.add_argument(
+                "--keep", type=Path, default=OUT / "shown", metavar="DIR", help="of the sessions"
+            )
+            sub.add_argument(
+                "--pairs", type=int, choices=(0, 1, 2, 3), default=1, help="of two demonstrations"
+            )
+        if name != "check":
             sub.add_argument("--again", action="store_true", help="also jobs that are measured already")
             sub.add_argument("--seed", type=int, default=1, help="of the people's noise (default: 1)")
+        if name == "measure":
             sub.add_argument("--naming", choices=get_args(Naming), action="append")
             sub.add_argument(
                 "--setting",
@@ -270,6 +327,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if unknown := set(options.applications) - set(_list_mapped()):
             parser.error(f"map_screens.yaml and map_views.yaml have no {', '.join(sorted(unknown))}")
         asyncio.run(_map(options.applications, options.seconds, options.keep, console, again=options.again))
+    elif options.command == "induce":
+        application, jobs = _choose_jobs(parser, options)
+        asyncio.run(
+            _induce(
+                application, jobs, options.keep, console,
+                seed=options.seed, pairs=options.pairs, again=options.again,
+            )
+        )  # fmt: skip
+        console.print(
+            list_shares([json.loads(each) for each in (OUT / INDUCED).read_text("utf-8").splitlines()])
+        )
     elif options.command == "measure":
         _measure_settings(parser, options, console)
     else:

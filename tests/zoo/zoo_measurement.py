@@ -271,7 +271,8 @@ class LearnedJob:
             if spec.secret
         }
         plain = [spec for spec in specs if not spec.secret]
-        found = self._read(instance, plain) if naming == "sentence" else self._take(instance, plain, needed)
+        reads = naming == "sentence" and not self.result.unused_sentences
+        found = self._read(instance, plain) if reads else self._take(instance, plain, needed)
         return found if isinstance(found, str) else bound | found
 
     def _read(self, instance: Instance, specs: Sequence[InputSpec]) -> dict[str, Any] | str:
@@ -395,6 +396,28 @@ def _words(value: str) -> str:
     return ungroup_number(" ".join(value.split())).casefold()
 
 
+async def learn_workflow(
+    folders: Sequence[Path], job: Job, naming: Naming, stores: Stores, base_url: str
+) -> tuple[str, PipelineResult] | str:
+    """Publish the workflow of recorded sessions into empty stores; return its id and how it was made, or why it is not whole."""
+    website = Website(type="website", website_id="zoo", name="Zoo", base_url=base_url)
+    await load_knowledge(stores.documents, stores.graph, assemble([SourcedDocument(website)])[0])
+    traces = read_traces(folders)
+    if naming == "values":
+        traces = [each.model_copy(update={"task_description": ""}) for each in traces]
+    try:
+        result = await induce_workflow(traces, job.name, "")
+        found = await find_screens(stores, "zoo", base_url, result)
+        result = add_workflow_documents(result, found.by_step)
+        gap = find_gap(result)
+        if gap is not None or result.lowered is None:
+            return str(gap)
+        site = SynthesisSite(stores, "zoo", base_url, allow_unverified=True)
+        return await publish_workflow(site, result.lowered, found.new, replace=False), result
+    except (UserError, MetaAgentError) as exc:
+        return str(exc)
+
+
 class JobMeasurement:
     """Measures jobs of one running application."""
 
@@ -447,8 +470,6 @@ class JobMeasurement:
     async def _learn(self, job: Job, naming: Naming, folder: Path, stores: Stores) -> LearnedJob | str:
         """Return the published workflow, or why it is not whole."""
         running = self._shown_in
-        website = Website(type="website", website_id="zoo", name="Zoo", base_url=running.base_url)
-        await load_knowledge(stores.documents, stores.graph, assemble([SourcedDocument(website)])[0])
         shown = [*job.demonstrations]
         if self._setting == "invalid":
             assert job.invalid is not None
@@ -461,20 +482,10 @@ class JobMeasurement:
             if not session.exists():
                 await record_demonstration(self._browser, running, job, instance, session, dice)
             folders.append(session)
-        traces = read_traces(folders)
-        if naming == "values":
-            traces = [each.model_copy(update={"task_description": ""}) for each in traces]
-        try:
-            result = await induce_workflow(traces, job.name, "")
-            found = await find_screens(stores, "zoo", running.base_url, result)
-            result = add_workflow_documents(result, found.by_step)
-            gap = find_gap(result)
-            if gap is not None or result.lowered is None:
-                return str(gap)
-            site = SynthesisSite(stores, "zoo", running.base_url, allow_unverified=True)
-            workflow_id = await publish_workflow(site, result.lowered, found.new, replace=False)
-        except (UserError, MetaAgentError) as exc:
-            return str(exc)
+        learned = await learn_workflow(folders, job, naming, stores, running.base_url)
+        if isinstance(learned, str):
+            return learned
+        workflow_id, result = learned
         return LearnedJob(workflow_id, result, job.demonstrations, folders, running.secrets)
 
     async def _run_instance(
