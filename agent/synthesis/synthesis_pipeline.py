@@ -182,16 +182,14 @@ class MetaAgentPipeline:
             with _stage("understanding"):
                 mentions = analyze_mentions(converted, pages)
             result = replace(result, understanding=mentions)
-            with _stage("alignment"):
-                aligned = TraceAligner(min_score=config.min_alignment_score, pages=pages).align(
-                    mentions.traces
-                )
-            result = replace(result, aligned=aligned)
-            with _stage("pattern_extraction"):
-                patterns = PatternExtractor(pages).extract(aligned)
-            result = replace(result, patterns=patterns)
+            result = self._align(result, mentions.traces, pages)
+            if result.patterns is not None and result.patterns.refusals:
+                paired = self._align(result, mentions.traces, pages, pair_choices=True)
+                if paired.patterns is not None and not paired.patterns.refusals:
+                    result = paired
             with _stage("synthesis"):
-                made = await self._synthesizer().synthesize(patterns, task)
+                assert result.patterns is not None  # noqa: S101 - `_align` returns them
+                made = await self._synthesizer().synthesize(result.patterns, task)
         except PipelineStageError as exc:
             return _failed(result, exc)
         return replace(
@@ -201,6 +199,17 @@ class MetaAgentPipeline:
             python_script=made.python_script,
             synthesis=made,
         )
+
+    def _align(
+        self, result: PipelineResult, traces: Sequence[ExecutionTrace], pages: TracePages, *, pair_choices: bool = False
+    ) -> PipelineResult:  # fmt: skip
+        """Return the result with the alignment of the traces and its patterns."""
+        score = self._config.min_alignment_score
+        with _stage("alignment"):
+            aligned = TraceAligner(min_score=score, pages=pages, pair_choices=pair_choices).align(traces)
+        with _stage("pattern_extraction"):
+            patterns = PatternExtractor(pages).extract(aligned)
+        return replace(result, aligned=aligned, patterns=patterns)
 
     async def _validate(self, result: PipelineResult) -> ValidationResults:
         if self._validator is None or not self._config.validate or result.graph is None:

@@ -263,6 +263,18 @@ def _join_single_choices(
             classes.join(heads[number][at] for ((number, at),) in places)
 
 
+def differ_by_text(steps: Sequence[TraceStep]) -> bool:
+    """Whether steps have one action and role, and a selector in common apart from its quoted texts."""
+    if len({(step.action_type, read_role(step)) for step in steps}) != 1:
+        return False
+    skeletons = [
+        {_skeleton(each) for each in step.target.strategies}
+        for step in steps
+        if isinstance(step.target, Selector)
+    ]
+    return len(skeletons) == len(steps) and bool(set.intersection(*skeletons))
+
+
 def _is_choice(step: TraceStep, earlier: Sequence[TraceStep]) -> bool:
     """Whether a text in a step's selectors is its element's name or that of an earlier element."""
     own = _read_name(step)

@@ -21,7 +21,12 @@ from agent.synthesis.alignment.aligned_traces import (
 )
 from agent.synthesis.alignment.loop_detection import FoldedLoop, FoldedRow, StepLeaf, fold_rows, fold_symbols
 from agent.synthesis.alignment.sequence_alignment import align_sequences
-from agent.synthesis.alignment.step_equivalence import are_equivalent, assign_step_symbols, have_same_args
+from agent.synthesis.alignment.step_equivalence import (
+    are_equivalent,
+    assign_step_symbols,
+    differ_by_text,
+    have_same_args,
+)
 from agent.synthesis.errors import TraceAlignmentError
 from agent.synthesis.traces.field_order import unify_field_order
 from agent.synthesis.traces.trace_normalization import median_wait
@@ -54,8 +59,14 @@ _BuiltItem = _ColumnBuilder | _LoopBuilder
 class TraceAligner:
     """Aligns traces. Traces with a score below `min_score` are not the same task."""
 
-    def __init__(self, *, min_score: float = 0.25, pages: TracePages | None = None) -> None:
-        self._min_score, self._pages = min_score, pages or TracePages()
+    def __init__(
+        self, *, min_score: float = 0.25, pages: TracePages | None = None, pair_choices: bool = False
+    ) -> None:
+        """`pair_choices`: steps at the same place whose targets differ by a text alone are one step with a value.
+
+        Else they are branches if some traces have the same one.
+        """
+        self._min_score, self._pages, self._pair_choices = min_score, pages or TracePages(), pair_choices
 
     def align(self, traces: Sequence[ExecutionTrace]) -> AlignedTraceSet:
         """Return the classified positions of normalised traces. The order of the traces does not matter.
@@ -79,7 +90,8 @@ class TraceAligner:
         keyed: dict[RowKey, FoldedRow] = {
             (trace.trace_id, ()): row for trace, row in zip(distinct, folded, strict=True)
         }
-        items = _structure(keyed, numbers)
+        chosen = {trace.trace_id: trace.steps for trace in distinct} if self._pair_choices else {}
+        items = _structure(keyed, numbers, chosen)
         score = _score(items, keyed)
         self._refuse_unlike(distinct, rows, items, score)
         by_id = {trace.trace_id: trace for trace in traces}
@@ -174,8 +186,10 @@ def _without_copies(traces: Sequence[ExecutionTrace]) -> tuple[list[ExecutionTra
     return [first[digest] for digest in sorted(first)], copies
 
 
-def _structure(rows: dict[RowKey, FoldedRow], numbers: Iterator[int]) -> list[_BuiltItem]:
-    """Return rows as columns and loops of columns."""
+def _structure(
+    rows: dict[RowKey, FoldedRow], numbers: Iterator[int], chosen: Mapping[str, Sequence[TraceStep]]
+) -> list[_BuiltItem]:
+    """Return rows as columns and loops of columns. `chosen`: the steps of traces whose choices are paired."""
     keys = list(rows)
     columns = align_sequences([[unit.symbol for unit in rows[key]] for key in keys])
     items: list[_BuiltItem] = []
@@ -187,7 +201,7 @@ def _structure(rows: dict[RowKey, FoldedRow], numbers: Iterator[int]) -> list[_B
                 _ColumnBuilder({key: unit for key, unit in units.items() if isinstance(unit, StepLeaf)})
             )
         elif all(len(fold.rounds) == 1 and not fold.told for fold in folds.values()):
-            items += _structure({key: fold.rounds[0] for key, fold in folds.items()}, numbers)
+            items += _structure({key: fold.rounds[0] for key, fold in folds.items()}, numbers, chosen)
         else:
             inner = {
                 (trace, (*outer, number)): each
@@ -195,19 +209,21 @@ def _structure(rows: dict[RowKey, FoldedRow], numbers: Iterator[int]) -> list[_B
                 for number, each in enumerate(fold.rounds)
             }
             body = _structure(
-                dict(zip(inner, fold_rows(list(inner.values()), numbers), strict=True)), numbers
+                dict(zip(inner, fold_rows(list(inner.values()), numbers), strict=True)), numbers, chosen
             )
             items.append(_LoopBuilder(body, {key: len(fold.rounds) for key, fold in folds.items()}))
-    return _pair_by_time(items, keys)
+    return _pair_by_time(items, keys, chosen)
 
 
 # -- steps between columns of equal steps -----------------------------------------------------------
 
 
-def _pair_by_time(items: list[_BuiltItem], keys: Sequence[RowKey]) -> list[_BuiltItem]:
+def _pair_by_time(
+    items: list[_BuiltItem], keys: Sequence[RowKey], chosen: Mapping[str, Sequence[TraceStep]]
+) -> list[_BuiltItem]:
     """Between columns, put steps with the same order into one position if every row has other steps.
 
-    If several rows have the same steps, these form a branch and stay separate.
+    If several rows have the same steps, these form a branch and stay separate, unless they are choices.
     """
     made: list[_BuiltItem] = []
     stretch: list[_ColumnBuilder] = []
@@ -215,17 +231,29 @@ def _pair_by_time(items: list[_BuiltItem], keys: Sequence[RowKey]) -> list[_Buil
         if isinstance(item, _ColumnBuilder) and len(item.cells) < len(keys):
             stretch.append(item)
             continue
-        made += [*_pair(stretch, keys), item]
+        made += [*_pair(stretch, keys, chosen), item]
         stretch = []
-    return [*made, *_pair(stretch, keys)]
+    return [*made, *_pair(stretch, keys, chosen)]
 
 
-def _pair(stretch: list[_ColumnBuilder], keys: Sequence[RowKey]) -> list[_ColumnBuilder]:
+def _pair(
+    stretch: list[_ColumnBuilder], keys: Sequence[RowKey], chosen: Mapping[str, Sequence[TraceStep]]
+) -> list[_ColumnBuilder]:
+    if chosen and all(_are_choices(column, keys, chosen) for column in _zip_columns(stretch)):
+        return _zip_columns(stretch)
     parts = group_connected_columns([set(column.cells) for column in stretch])
     doing = {key for column in stretch for key in column.cells}
     if len(parts) < 2 or len(parts) < len(doing) or len(doing) < len(keys):
         return stretch
     return _zip_columns(stretch)
+
+
+def _are_choices(
+    column: _ColumnBuilder, keys: Sequence[RowKey], chosen: Mapping[str, Sequence[TraceStep]]
+) -> bool:
+    """Whether every row has a step here, and their targets differ by a text alone."""
+    steps = [chosen[trace][leaf.index] for (trace, _), leaf in column.cells.items()]
+    return len(steps) == len(keys) and differ_by_text(steps)
 
 
 def group_connected_columns(supports: Sequence[set[RowKey]]) -> list[list[int]]:

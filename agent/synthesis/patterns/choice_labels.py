@@ -21,6 +21,9 @@ MOST_SHOWN = 3
 _MOST_LEVELS = 4
 """Levels above a menu's opener whose text may be its label."""
 
+_MOST_GROUP_LEVELS = 5
+_LABELS = frozenset({"label", "legend"})
+
 
 def find_choice_label(
     aligned: AlignedTraceSet, pages: TracePages, position: AlignedPosition, texts: Mapping[RowKey, str]
@@ -38,6 +41,7 @@ def find_choice_label(
         found = (
             _find_field_label(element)
             or (_find_menu_label(step, before, pages) if before is not None else "")
+            or _find_group_label(element)
             or _find_column_heading(element, texts.get(cell.row, ""))
         )
         if found:
@@ -98,6 +102,21 @@ def _find_menu_label(step: TraceStep, before: TraceStep, pages: TracePages) -> s
         said = whole.removesuffix(own).strip(" :*")
         if said:
             return said if len(said) <= LONGEST_LABEL and any(map(str.isalpha, said)) else ""
+    return ""
+
+
+def _find_group_label(entry: Element) -> str:
+    """Return the text of the only label in the smallest part around an entry that has one: `Date` above its days."""
+    node = entry
+    for _ in range(_MOST_GROUP_LEVELS):
+        if node.parent is None or node.parent.tag in ("form", "body"):
+            return ""
+        node = node.parent
+        labels = [each for each in node.descendants() if each.tag in _LABELS]
+        if labels:
+            label, around = labels[0], any(map(is_control, labels[0].descendants()))
+            told = len(labels) == 1 and not around and entry is not label and label not in entry.ancestors()
+            return squeeze(text_of(label)).strip(" :*")[:LONGEST_LABEL] if told else ""
     return ""
 
 

@@ -24,6 +24,7 @@ from agent.synthesis.patterns.extracted_patterns import (
     PatternRefusal,
     TargetParameter,
 )
+from agent.synthesis.patterns.nested_rows import find_nested_template
 from agent.synthesis.patterns.row_columns import add_column_template, name_by_column
 from agent.synthesis.patterns.row_templates import find_row_template
 from agent.synthesis.patterns.target_agreement import AgreedTarget, find_agreed_target, find_words_target
@@ -42,6 +43,7 @@ from kb_schema.selectors import Selector, ValueStrategy
 from web_pages.page_texts import squeeze, text_of
 
 _OTHER_GESTURE = "it is dragged to different places, or pressed with different keys held down"
+_EARLIER_ROW = "earlier_row"
 _IDS = frozenset({"id", "data-testid"})
 """Strategies by which an element is known wherever it stands."""
 
@@ -223,9 +225,13 @@ class PositionClassifier:
         return placed if by_inputs is None else None
 
     def _list_told(self, cells: list[AlignedCell]) -> dict[str, Mapping[RowKey, str]]:
-        """Return the texts with which the inputs may name a part of the pages, by input."""
+        """Return the texts with which the inputs may name a part of the pages, by input.
+
+        An input that is called as the parameter of templates has another key here.
+        """
         rows = [cell.row for cell in cells]
-        return {**self._binder.list_asked(rows), **self._binder.list_texts(rows)}
+        told = {**self._binder.list_asked(rows), **self._binder.list_texts(rows)}
+        return {_EARLIER_ROW if key == PARAMETER else key: each for key, each in told.items()}
 
     def _steady(self, cells: list[AlignedCell]) -> Selector | None:
         """Return a selector by row text for a field whose value the task description mentions, in any place."""
@@ -252,7 +258,7 @@ class PositionClassifier:
         if binding is None:
             return None
         info = self._parameters(position, cells)
-        told = self._binder.list_asked(found.words) | self._binder.list_texts(found.words)
+        told = self._list_told(cells)
         also = {key: self._binder.known(told[key]) for key in found.also}
         more = tuple(each for each in also.values() if each is not None)
         names = {key: each.name for key, each in also.items() if each is not None}
@@ -320,6 +326,7 @@ class PositionClassifier:
             or self._find_opened(cells)
             or found
             or (None if many else find_row_template(cells, self._pages, {}))
+            or (find_nested_template(cells, self._pages, told) if told else None)
         )
 
     def _find_opened(self, cells: list[AlignedCell]) -> TargetTemplate | None:

@@ -41,7 +41,9 @@ _WHOLE = frozenset({"html", "body", "main", "form", "table", "tbody", "ul", "ol"
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
+class SeenTarget:
+    """A target on the page of its step."""
+
     page: TracePage
     element: Element
 
@@ -52,7 +54,7 @@ class _Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class _Naming:
+class PartNaming:
     """Where the name of a part is: a text node of its own (without a tag), an element inside, or all of it."""
 
     tag: str = ""
@@ -70,12 +72,12 @@ class _Naming:
             said = f"[contains(concat(' ', normalize-space(), ' '), concat(' ', '{{{{{PARAMETER}}}}}', ' '))]"
         if self.whole:
             return said
-        return f"[.//{self.tag}{_has_class(self.css_class)}{said}]" if self.tag else f"[text(){said}]"
+        return f"[.//{self.tag}{require_class(self.css_class)}{said}]" if self.tag else f"[text(){said}]"
 
     @property
     def named(self) -> str:
         """The element inside that has the name, in XPath."""
-        return f"//{self.tag}{_has_class(self.css_class)}[normalize-space()='{{{{{PARAMETER}}}}}']"
+        return f"//{self.tag}{require_class(self.css_class)}[normalize-space()='{{{{{PARAMETER}}}}}']"
 
     def tells_apart(self, part: Element) -> bool:
         """Whether this part and those beside it all say something else here, and no letters that stand for a name."""
@@ -110,8 +112,8 @@ def find_row_template(
     only parts that the markup calls rows. Further
     inputs whose text the part has in every trace are asked for, too ("the mail X from Y").
     """
-    seen = {cell.row: each for cell in cells if (each := _look(cell, pages)) is not None}
-    if len(seen) != len(cells) or len({cell.step.action_type for cell in cells}) != 1 or len(cells) < 2:
+    seen = look_at_targets(cells, pages)
+    if seen is None:
         return None
     known = {row: frozenset(each[row] for each in told.values()) for row in seen} if told else {}
     every = list(seen.values())
@@ -144,7 +146,7 @@ def find_row_template(
 
 
 def _find_by_words(
-    seen: Mapping[RowKey, _Seen], told: Mapping[str, Mapping[RowKey, str]], *, one_of_many: bool
+    seen: Mapping[RowKey, SeenTarget], told: Mapping[str, Mapping[RowKey, str]], *, one_of_many: bool
 ) -> TargetTemplate | None:
     """Return the template of a part that has all words of some inputs in every trace, in any order and case.
 
@@ -157,8 +159,8 @@ def _find_by_words(
         if not _repeat(list(parts.values()), known=one_of_many):
             continue
         keys = _list_inputs_by_words(parts, told)
-        classes = _common_classes(list(parts.values()))
-        part = f"//{every[0].chain[level].tag}{''.join(map(_has_class, classes[:2]))}"
+        classes = list_common_classes(list(parts.values()))
+        part = f"//{every[0].chain[level].tag}{''.join(map(require_class, classes[:2]))}"
         for main, *others in _orders(keys, told):
             told_by = _predicate(told[main], parts) + "".join(f"[{{{{{each}|words}}}}]" for each in others)
             for step in inner if level else [""]:
@@ -173,7 +175,7 @@ def _find_by_words(
 
 def _predicate(texts: Mapping[RowKey, str], parts: Mapping[RowKey, Element]) -> str:
     """Return the condition on a part, in XPath: that it has the text, or its words if some trace shows only these."""
-    if all(texts[row] in _list_texts(part) for row, part in parts.items()):
+    if all(texts[row] in list_part_texts(part) for row, part in parts.items()):
         return f"[.//text()[normalize-space()='{{{{{PARAMETER}}}}}']]"
     return f"[{{{{{PARAMETER}|words}}}}]"
 
@@ -183,7 +185,7 @@ def _list_inputs_by_words(
 ) -> list[str]:
     """Return the inputs whose words each part has, but for those that have the words of one before."""
     said = {
-        row: {word for text in _list_texts(part) for word in list_telling_words(text)}
+        row: {word for text in list_part_texts(part) for word in list_telling_words(text)}
         for row, part in parts.items()
     }
     found: dict[tuple[tuple[str, ...], ...], str] = {}
@@ -210,7 +212,7 @@ def _stands_for_name(said: str, part: Element) -> bool:
     letters = said.casefold()
     return len(letters) <= 2 and any(
         text != said and (text.startswith(letters) or "".join(word[0] for word in text.split()) == letters)
-        for text in (each.casefold() for each in _list_texts(part))
+        for text in (each.casefold() for each in list_part_texts(part))
     )
 
 
@@ -223,16 +225,16 @@ def _parts_of(texts: Sequence[str], known: frozenset[str]) -> list[str]:
 
 def _with_others(
     found: TargetTemplate,
-    naming: _Naming,
+    naming: PartNaming,
     level: int,
-    seen: Mapping[RowKey, _Seen],
+    seen: Mapping[RowKey, SeenTarget],
     told: Mapping[str, Mapping[RowKey, str]],
 ) -> TargetTemplate:
     """Return the template with the other inputs whose text, or words, the part has in every trace."""
     parts = {row: each.chain[level] for row, each in seen.items()}
     by_words = _list_inputs_by_words(parts, told)
     for key, texts in told.items():
-        exact = all(texts[row] in _list_texts(part) for row, part in parts.items())
+        exact = all(texts[row] in list_part_texts(part) for row, part in parts.items())
         named = any(texts[row] == found.words[row] for row in seen)
         said_already = any(told[other] == texts for other in found.also)
         if named or said_already or not key.isidentifier() or key == PARAMETER:
@@ -257,16 +259,27 @@ def _values(found: TargetTemplate, row: RowKey, told: Mapping[str, Mapping[RowKe
     return {PARAMETER: found.words[row], **{key: told[key][row] for key in found.also}}
 
 
-def _list_texts(part: Element) -> set[str]:
+def list_part_texts(part: Element) -> set[str]:
+    """Return the texts that stand in a part."""
     return {*own_texts(part), *(said for node in part.descendants() for said in own_texts(node))}
 
 
-def _look(cell: AlignedCell, pages: TracePages) -> _Seen | None:
+def look_at_targets(cells: Sequence[AlignedCell], pages: TracePages) -> dict[RowKey, SeenTarget] | None:
+    """Return the target of each step; None if one is not found, or the steps are one or differ in their action."""
+    seen = {cell.row: each for cell in cells if (each := _look(cell, pages)) is not None}
+    if len(seen) != len(cells) or len({cell.step.action_type for cell in cells}) != 1 or len(cells) < 2:
+        return None
+    return seen
+
+
+def _look(cell: AlignedCell, pages: TracePages) -> SeenTarget | None:
     found = pages.find_target(cell.step)
-    return None if found is None or found[1].root.kind != "document" else _Seen(*found)
+    return None if found is None or found[1].root.kind != "document" else SeenTarget(*found)
 
 
-def _word_for(template: str, texts: Sequence[str], seen: _Seen, known: frozenset[str] | None) -> str | None:
+def _word_for(
+    template: str, texts: Sequence[str], seen: SeenTarget, known: frozenset[str] | None
+) -> str | None:
     """Return the text with which the template leads to the target; without known texts to the target alone."""
     for said in dict.fromkeys(texts):
         if not said or len(said) > LONGEST_NAME or (known is not None and said not in known):
@@ -277,23 +290,28 @@ def _word_for(template: str, texts: Sequence[str], seen: _Seen, known: frozenset
     return None
 
 
+def list_part_templates(seen: Sequence[SeenTarget]) -> Iterator[tuple[str, PartNaming, int]]:
+    """Yield the templates of parts that repeat, the nearest first, with the place of the name and the level of the part."""
+    return _templates(seen, one_of_many=False, marked_only=False, word=False)
+
+
 def _templates(
-    seen: Sequence[_Seen], one_of_many: bool, marked_only: bool, *, word: bool
-) -> Iterator[tuple[str, _Naming, int]]:
+    seen: Sequence[SeenTarget], one_of_many: bool, marked_only: bool, *, word: bool
+) -> Iterator[tuple[str, PartNaming, int]]:
     """Yield templates, the nearest part first, with the place of the name and the level of the part."""
     inner = list(_inner_steps([each.element for each in seen]))
     for level in range(min(len(each.chain) for each in seen)):
         parts = [each.chain[level] for each in seen]
-        classes = _common_classes(parts) if len({part.tag for part in parts}) == 1 else []
+        classes = list_common_classes(parts) if len({part.tag for part in parts}) == 1 else []
         marked = all(map(is_marked_row, parts))
         if not _repeat(parts, known=one_of_many and (bool(classes) or marked)):
             continue
         if marked_only and not marked:
             continue
-        part = f"//{parts[0].tag}{''.join(map(_has_class, classes[:2]))}"
+        part = f"//{parts[0].tag}{''.join(map(require_class, classes[:2]))}"
         is_innermost = classes and not any(_holds_like(each, classes[:2]) for each in parts)
         innermost = f"[not(.{part})]" if is_innermost else None
-        of_all = [_Naming(word=True, whole=True)] if word and level == 0 else []
+        of_all = [PartNaming(word=True, whole=True)] if word and level == 0 else []
         for more in ("", innermost):
             for naming in (*of_all, *_namings(parts[0], word=word)) if more is not None else ():
                 for step in inner if level else [""]:
@@ -302,7 +320,7 @@ def _templates(
             yield from ((*each, level) for each in _around_names(parts[0], inner))
 
 
-def _around_names(part: Element, inner: Sequence[str]) -> Iterator[tuple[str, _Naming]]:
+def _around_names(part: Element, inner: Sequence[str]) -> Iterator[tuple[str, PartNaming]]:
     """Yield templates of a part without classes: so many elements around its name, none of which but it has a target.
 
     The same name elsewhere, such as in a heading, has no target so far around it.
@@ -341,15 +359,15 @@ def _is_one_of_several(part: Element) -> bool:
     return True
 
 
-def _namings(part: Element, *, word: bool) -> Iterator[_Naming]:
+def _namings(part: Element, *, word: bool) -> Iterator[PartNaming]:
     """Yield the places of a part that may name it, in order; headings and links come as they stand."""
-    found: dict[_Naming, None] = {}
+    found: dict[PartNaming, None] = {}
     if own_texts(part):
-        found[_Naming(word=word)] = None
+        found[PartNaming(word=word)] = None
     for node in part.descendants():
         if own_texts(node):
             classes = list_stable_classes(node)
-            found.setdefault(_Naming(node.tag, classes[0] if classes else "", word))
+            found.setdefault(PartNaming(node.tag, classes[0] if classes else "", word))
     yield from islice(found, MOST_NAMES)
 
 
@@ -367,10 +385,10 @@ def _inner_steps(elements: Sequence[Element]) -> Iterator[str]:
         if name != "class" and all(each.get(name) == value for each in attributes):
             yield f"//{tag}[@{name}={xpath_literal(value)}]"
     for each in _list_telling_classes(elements):
-        yield f"//{tag}{_has_class(each)}"
+        yield f"//{tag}{require_class(each)}"
     for icons in zip(*(_list_icons(each) for each in elements), strict=False):
         for each in _list_telling_classes(icons) if len({icon.tag for icon in icons}) == 1 else ():
-            yield f"//{tag}[.//{icons[0].tag}{_has_class(each)}]"
+            yield f"//{tag}[.//{icons[0].tag}{require_class(each)}]"
     yield f"//{tag}"
     columns = {_column_of(each) for each in elements}
     if tag in CELLS and len(columns) == 1:
@@ -387,7 +405,7 @@ def _list_telling_classes(elements: Sequence[Element]) -> list[str]:
     """Return the classes that all elements have, those first that few elements of the page have: an icon's own."""
     same = [each for each in elements[0].root.elements if each.tag == elements[0].tag]
     counts = Counter(name for each in same for name in list_stable_classes(each))
-    return sorted(_common_classes(elements), key=lambda name: counts[name])[:MOST_CLASSES]
+    return sorted(list_common_classes(elements), key=lambda name: counts[name])[:MOST_CLASSES]
 
 
 def _list_icons(element: Element) -> list[Element]:
@@ -395,13 +413,14 @@ def _list_icons(element: Element) -> list[Element]:
     return [] if text_of(element, everything=True) else list(islice(element.descendants(), MOST_CLASSES))
 
 
-def _common_classes(elements: Sequence[Element]) -> list[str]:
+def list_common_classes(elements: Sequence[Element]) -> list[str]:
     """Return the classes that all elements have: those of a state are left out where it differs."""
     first, *others = [list_stable_classes(each) for each in elements]
     return [name for name in first if all(name in each for each in others)]
 
 
-def _has_class(name: str) -> str:
+def require_class(name: str) -> str:
+    """Return the condition, in XPath, that an element has a class; empty without one."""
     return (
         f"[contains(concat(' ', normalize-space(@class), ' '), {xpath_literal(f' {name} ')})]" if name else ""
     )

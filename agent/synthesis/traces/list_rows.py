@@ -23,6 +23,8 @@ _ROW_TAGS = frozenset({"tr", "li", "article", "option"})
 _ROW_ROLES = frozenset({"row", "listitem", "article", "treeitem", "option"})
 _PARTS = frozenset({"div", "label"})
 """Tags of rows that only their classes tell."""
+_SLOT = "button"
+_FEWEST_SLOTS = 3
 _NO_LISTS = frozenset({"nav", "header", "footer", "thead", "menu"})
 _NO_LIST_ROLES = frozenset(
     {
@@ -161,6 +163,14 @@ def build_list_path(row: Element) -> str:
     return "/".join(path)
 
 
+def _list_slot_classes(row: Element) -> str:
+    """Return the classes that all slots of a list share; empty for rows that are no slots."""
+    if row.tag != _SLOT:
+        return ""
+    shared = set.intersection(*(set(list_stable_classes(each)) for each in (row, *list_alike_parts(row))))
+    return f".{'.'.join(sorted(shared))}"
+
+
 def build_item_token(step: TraceStep, pages: TracePages, earlier: Sequence[TraceStep] = ()) -> str | None:
     """Return a token that is equal for corresponding elements of all rows; None if the target is in no list.
 
@@ -179,7 +189,7 @@ def build_item_token(step: TraceStep, pages: TracePages, earlier: Sequence[Trace
     row = _find_nearest_row(element) or _find_last_row(element, earlier, pages)
     if row is None or not _is_data(row, element):
         return None
-    where = f"{build_path_template(step.source_url)}|{build_list_path(row)}"
+    where = f"{build_path_template(step.source_url)}|{build_list_path(row)}{_list_slot_classes(row)}"
     return f"{step.action_type}|row|{where}|{describe_place_in_row(element, row)}|{element.get('type') or ''}"
 
 
@@ -210,6 +220,8 @@ def is_marked_row(node: Element) -> bool:
 def _is_row(node: Element, target: Element) -> bool:
     if is_marked_row(node):
         return True
+    if node.tag == _SLOT:
+        return node is target and _is_slot(node)
     kind = node.get("class")
     if node.tag not in _PARTS or not kind or node.parent is None:
         return False
@@ -217,6 +229,19 @@ def _is_row(node: Element, target: Element) -> bool:
     if len(alike) > 1 and all(any(each.elements()) or text_of(each, everything=True) for each in alike):
         return True
     return node is not target and any(_has_like(other, target) for other in list_alike_parts(node))
+
+
+def _is_slot(button: Element) -> bool:
+    """Whether a button and those beside it are data: at least three of one class, with different texts with digits.
+
+    Days of a calendar and times of an appointment; the buttons of a toolbar have no digits.
+    """
+    said = [text_of(each, everything=True).strip() for each in (button, *list_alike_parts(button))]
+    return len(said) >= _FEWEST_SLOTS and len(set(said)) == len(said) and all(map(_has_digit, said))
+
+
+def _has_digit(text: str) -> bool:
+    return any(map(str.isdigit, text))
 
 
 def _has_like(row: Element, target: Element) -> bool:

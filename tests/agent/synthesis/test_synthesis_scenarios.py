@@ -9,6 +9,7 @@ from agent.synthesis.graph.action_graph import ActionNode, ConditionNode, LoopNo
 from agent.synthesis.pipeline_config import PipelineConfig
 from agent.synthesis.synthesis_pipeline import MetaAgentPipeline
 from kb_schema.conditions import ElementVisible
+from kb_schema.execution_traces import ExecutionTrace
 from kb_schema.page_snapshots import PageSnapshot
 from kb_schema.selectors import Selector, TemplateStrategy, css
 from kb_schema.templates import fill_selector
@@ -221,15 +222,21 @@ def test_an_extra_click_of_one_person_is_left_out_and_said():
     assert any("1 of 4 traces performed it" in told for told in result.synthesis_report.warnings)
 
 
-def test_what_nothing_tells_apart_is_left_to_a_bounded_agent_step_with_its_places():
+def _fork(ways: list[str], parts: str) -> list[ExecutionTrace]:
     traces = []
-    for number, way in enumerate(["left", "left", "right", "right"]):
+    for number, way in enumerate(ways):
         person = sample_pages.Person(f"fork{number}", {}, "choose", number)
-        both = '<button id="left">Left</button><button id="right">Right</button>'
-        person.opens("/fork").sees("/fork", "Fork", both + f"<p>no {number}</p>").does("click", f'id="{way}"')
+        person.opens("/fork").sees("/fork", "Fork", parts + f"<p>no {number}</p>").does(
+            "click", f'id="{way}"'
+        )
         person.sees("/end", "End", '<button id="ok">OK</button>').does("click", 'id="ok"')
         traces.append(person.trace())
-    result = g.induce(traces)
+    return traces
+
+
+def test_what_nothing_tells_apart_is_left_to_a_bounded_agent_step_with_its_places():
+    parts = '<button id="left">Left</button><a href="/end" id="right">Right</a>'
+    result = g.induce(_fork(["left", "left", "right", "right"], parts))
     (refusal,) = result.synthesis_report.refusals
     assert refusal.startswith(
         "branch: no condition was found that determines which branch is taken (at fork0#1"
@@ -238,6 +245,15 @@ def test_what_nothing_tells_apart_is_left_to_a_bounded_agent_step_with_its_place
     assert isinstance(agent, AgentNode)
     assert agent.max_steps == PipelineConfig().agent_max_steps
     g.published(result.lowered)
+
+
+def test_a_choice_among_alike_that_nothing_tells_is_an_input():
+    parts = "".join(f'<button id="{each}">{each.title()}</button>' for each in ("left", "right", "back"))
+    result = g.induce(_fork(["left", "left", "right", "right"], parts))
+    assert not result.synthesis_report.refusals
+    (spec,) = result.lowered.workflow.io_spec.inputs
+    assert spec.required
+    assert "'Left', 'Right'" in spec.description
 
 
 def test_an_input_can_tell_which_way_is_taken():
