@@ -19,6 +19,7 @@ from agent.synthesis.graph.graph_portability import make_portable
 from agent.synthesis.graph.graph_script import render_script
 from agent.synthesis.graph.graph_synthesis import ActionDecision
 from agent.synthesis.patterns.extracted_patterns import ExtractedPatterns, ParameterizableInfo
+from agent.synthesis.patterns.position_patterns import UNTOLD
 from agent.synthesis.pipeline_config import EvaluationStrategy, PipelineConfig, SynthesisStrategy
 from agent.synthesis.synthesis_pipeline import MetaAgentPipeline, PipelineResult, add_workflow_documents
 from agent.synthesis.trace_consensus import find_gap
@@ -134,7 +135,7 @@ async def induce_workflow(
 ) -> PipelineResult:
     """Synthesize a portable graph and its script from traces; `add_workflow_documents` completes the result.
 
-    If the workflow has gaps with the task descriptions and none without them, they are not used.
+    If the workflow has gaps only because of the task descriptions, and none without them, they are not used.
 
     Raises `UserError`, with the reason, if a stage refuses the traces, if one has more than `MOST_STEPS` steps, or if
     an accepted one is not among them.
@@ -176,9 +177,14 @@ async def induce_workflow(
 
 
 def _find_sentence_gap(result: PipelineResult) -> str | None:
-    """Return why a workflow of traces with different descriptions has a gap; None if it has none, or they are alike."""
+    """Return why traces with different descriptions have a gap; None if they have none, or for another reason, too.
+
+    Recordings that contradict each other do so without their descriptions as well.
+    """
     said = {trace.task_description.strip() for trace in result.traces}
-    if result.graph is None or len(said) < 2:
+    if result.synthesis_report is None or len(said) < 2:
+        return None
+    if not all(each.startswith(UNTOLD) for each in result.synthesis_report.refusals):
         return None
     return find_gap(add_workflow_documents(result))
 

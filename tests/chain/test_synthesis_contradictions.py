@@ -144,12 +144,26 @@ BOXES = "<div tabindex=0></div>" * 3
     ("body", "sentences"),
     [
         (TAGGED, [f"Choose {name} here" for name in NAMES]),
-        (SIGNS, [f"Tidy up what {who} wrote" for who in OTHERS]),
         (BOXES, ["Tidy up the problem"] * 3),
     ],
-    ids=["named by their texts", "rows of signs", "boxes without words"],
+    ids=["named by their texts", "boxes without words"],
 )
 async def test_three_buttons_pressed_in_one_place_are_not_alternatives(browser, tmp_path, body, sentences):
+    result = await _press_in_turn(browser, tmp_path, body, sentences)
+    assert find_gap(result) is not None, [step.action for task in result.lowered.tasks for step in task.steps]
+
+
+async def test_buttons_that_no_sentence_tells_are_an_input_of_their_own(browser, tmp_path):
+    result = await _press_in_turn(browser, tmp_path, SIGNS, [f"Tidy up what {who} wrote" for who in OTHERS])
+    assert find_gap(result) is None
+    assert "do not tell which element is meant" in result.unused_sentences
+    assert result.lowered.workflow.sentences == ()
+    inputs = {each.name: each for each in result.lowered.workflow.io_spec.inputs}
+    assert all(each.required for each in inputs.values())
+    assert "'✓'" in inputs["row_2"].description
+
+
+async def _press_in_turn(browser, tmp_path, body, sentences) -> PipelineResult:
     async def presses(page: Page, given: Mapping[str, str], _dice: random.Random) -> None:
         at = int(given["at"])
         await page.locator("nav b", has_text=NAMES[at] if "Choose" in str(sentences) else OTHERS[at]).click()
@@ -164,7 +178,6 @@ async def test_three_buttons_pressed_in_one_place_are_not_alternatives(browser, 
         "</script></body>"
     )
     with running_site(lambda _: Answered(html)) as site:
-        result = await induced(
+        return await induced(
             browser, site, tmp_path, presses, [{"at": str(at)} for at in range(3)], sentences=sentences
         )
-    assert find_gap(result) is not None, [step.action for task in result.lowered.tasks for step in task.steps]

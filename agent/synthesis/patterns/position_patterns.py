@@ -43,6 +43,8 @@ from kb_schema.selectors import Selector, ValueStrategy
 from web_pages.page_texts import squeeze, text_of
 
 _OTHER_GESTURE = "it is dragged to different places, or pressed with different keys held down"
+UNTOLD = "the task descriptions "
+"""With which the reasons begin for which descriptions tell too little, or too much."""
 _EARLIER_ROW = "earlier_row"
 _IDS = frozenset({"id", "data-testid"})
 """Strategies by which an element is known wherever it stands."""
@@ -165,9 +167,7 @@ class PositionClassifier:
         """Return why a varying target cannot be found in a run whose task is a sentence; None if it can."""
         asked = lifted.target is not None and lifted.target.binding.only_asked
         return (
-            "the task descriptions do not tell which element is meant"
-            if asked and self._binder.sentences_vary
-            else None
+            f"{UNTOLD}do not tell which element is meant" if asked and self._binder.sentences_vary else None
         )
 
     def _disagreeing(
@@ -377,5 +377,5 @@ def _find_disagreement(cells: Sequence[AlignedCell], agreed: AgreedTarget) -> st
         )
     names = {cell.step.metadata.get(NAME) for cell in cells}
     if len(names) > 1:
-        return "the task descriptions name different elements here, and none is found by its name alone"
+        return f"{UNTOLD}name different elements here, and none is found by its name alone"
     return None
