@@ -264,8 +264,7 @@ def _measure_settings(parser: argparse.ArgumentParser, options: argparse.Namespa
         )  # fmt: skip
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; return its exit code."""
+def _build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m tests.zoo", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
@@ -308,6 +307,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     sub.add_argument(
         "--write", type=Path, metavar="FILE", help="renew the measured rows of the table in this page, too"
     )
+    return parser
+
+
+def _induce_jobs(parser: argparse.ArgumentParser, options: argparse.Namespace, console: Console) -> None:
+    application, jobs = _choose_jobs(parser, options)
+    asyncio.run(
+        _induce(
+            application, jobs, options.keep, console,
+            seed=options.seed, pairs=options.pairs, again=options.again,
+        )
+    )  # fmt: skip
+    lines = (OUT / INDUCED).read_text(encoding="utf-8").splitlines()
+    console.print(list_shares(list(map(json.loads, lines))))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; return its exit code."""
+    parser = _build_parser()
     options, more = parser.parse_known_args(arguments)
     if any(each.startswith("-") for each in more) or (more and not hasattr(options, "jobs")):
         parser.error(f"unknown: {' '.join(more)}")
@@ -328,16 +345,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             parser.error(f"map_screens.yaml and map_views.yaml have no {', '.join(sorted(unknown))}")
         asyncio.run(_map(options.applications, options.seconds, options.keep, console, again=options.again))
     elif options.command == "induce":
-        application, jobs = _choose_jobs(parser, options)
-        asyncio.run(
-            _induce(
-                application, jobs, options.keep, console,
-                seed=options.seed, pairs=options.pairs, again=options.again,
-            )
-        )  # fmt: skip
-        console.print(
-            list_shares([json.loads(each) for each in (OUT / INDUCED).read_text("utf-8").splitlines()])
-        )
+        _induce_jobs(parser, options, console)
     elif options.command == "measure":
         _measure_settings(parser, options, console)
     else:
