@@ -18,6 +18,7 @@ from agent.synthesis.traces.field_words import FIELD_WORDS
 from agent.synthesis.traces.list_rows import build_item_token
 from agent.synthesis.traces.target_conversion import ELEMENT
 from agent.synthesis.traces.trace_pages import TracePages, build_path_template
+from agent.synthesis.traces.value_openers import OPENER
 from agent.synthesis.utterances.utterance_mentions import MENTION
 from kb_schema.action_calls import DropPlace
 from kb_schema.execution_traces import TraceStep
@@ -149,9 +150,17 @@ def assign_step_symbols(rows: Sequence[Sequence[TraceStep]], pages: TracePages) 
 
 
 def read_button_name(step: TraceStep) -> str:
-    """Return the name of the button that a step presses; empty for other elements and for what the task mentions."""
+    """Return the name of the button that a step presses; empty for other elements and for what the task mentions.
+
+    The words of what opens a list are a value, no name.
+    """
     told = step.metadata.get(FINGERPRINT)
-    if MENTION in step.metadata or not isinstance(told, Mapping) or told.get("role") not in BUTTONS:
+    if (
+        MENTION in step.metadata
+        or OPENER in step.metadata
+        or not isinstance(told, Mapping)
+        or told.get("role") not in BUTTONS
+    ):
         return ""
     return str(told.get("name") or "")
 

@@ -10,6 +10,7 @@ from agent.synthesis.traces.target_conversion import TargetStrategyConverter
 from agent.synthesis.traces.trace_cleanup import clean_up_traces
 from agent.synthesis.traces.trace_normalization import TraceNormalizer
 from agent.synthesis.traces.trace_pages import TracePages
+from agent.synthesis.traces.value_openers import mark_value_openers
 from kb_schema.execution_traces import ExecutionTrace
 
 
@@ -23,4 +24,4 @@ def normalize_traces(
 def convert_targets(traces: Iterable[ExecutionTrace], pages: TracePages) -> list[ExecutionTrace]:
     """Return normalised traces with stable selectors, fingerprints and the words beside fields."""
     converted = clean_up_traces(TargetStrategyConverter(pages).convert_traces(traces))
-    return mark_field_words(add_stored_fingerprints(converted, pages), pages)
+    return mark_value_openers(mark_field_words(add_stored_fingerprints(converted, pages), pages), pages)
