@@ -2,10 +2,12 @@
 
     python -m tests.widgets list
     python -m tests.widgets measure [LIBRARY ...] [--only WIDGET ...] [--again] [--why]
+    python -m tests.widgets sessions [LIBRARY ...] [--minutes M] [--seed N] [--again] [--why]
     python -m tests.widgets serve                  show the pages in your browser
     python -m tests.widgets report [--write FILE]
 
-`measure` keeps each result in out/widgets/LIBRARY.jsonl and leaves it out the next time (`--again` repeats it).
+`measure` keeps each result in out/widgets/LIBRARY.jsonl, `sessions` in out/widgets/sessions.jsonl; what is there is left
+out the next time (`--again` repeats it).
 """
 
 from __future__ import annotations
@@ -20,14 +22,19 @@ from pathlib import Path
 from rich.console import Console
 
 from periplus.session_setup import start_browser
-from tests.widgets.widget_figures import make_table, write_markdown
+from tests.widgets import session_measurement
+from tests.widgets.session_figures import make_session_table, write_session_markdown
+from tests.widgets.session_measurement import MeasuredSession, measure_session
+from tests.widgets.widget_figures import make_table, renew_section, write_markdown
 from tests.widgets.widget_list import Widget, list_widgets
 from tests.widgets.widget_measurement import MeasuredWidget, WidgetBench, open_bench, read_record, to_record
 from tests.widgets.widget_server import is_installed, serve_widgets
 
 OUT = Path("out/widgets")
 TABLE = "<!-- written by `python -m tests.widgets report --write docs/widgets.md` -->"
-"""The table follows in a page, up to its end."""
+SESSIONS_TABLE = "<!-- sessions, written by `python -m tests.widgets report --write docs/widgets.md` -->"
+"""After these, the tables follow in a page, up to the next heading."""
+SESSIONS = OUT / "sessions.jsonl"
 LIBRARIES = tuple(dict.fromkeys(each.library for each in list_widgets().values()))
 
 
@@ -61,6 +68,37 @@ async def _measure_one(bench: WidgetBench, widget: Widget, console: Console, *, 
             console.print(f"    {line}", highlight=False, soft_wrap=True, markup=False)
 
 
+async def measure_sessions(
+    libraries: Sequence[str], console: Console, *, minutes: float, seed: int, again: bool, why: bool
+) -> None:
+    """Record and judge the sessions that are not measured yet, and keep each."""
+    OUT.mkdir(parents=True, exist_ok=True)
+    async with start_browser(headed=False) as browser, open_bench(browser) as bench:
+        for library in libraries:
+            known = {(each.library, each.seed, each.minutes): each for each in read_sessions()}
+            key = (library, seed, minutes)
+            if key in known and not again:
+                continue
+            known[key] = measured = await measure_session(bench, library, minutes, seed)
+            kept = (json.dumps(session_measurement.to_record(each)) + "\n" for each in known.values())
+            SESSIONS.write_text("".join(kept), "utf-8")
+            console.print(
+                f"{library}: {measured.changes} changes of state in {measured.acts} acts: {measured.held} in the trace, "
+                f"{measured.asked} asked, {len(measured.lost)} lost; {len(measured.invented)} steps that nobody did; "
+                f"repeated: {measured.repeated}",
+                highlight=False, soft_wrap=True, markup=False,
+            )  # fmt: skip
+            for line in (*measured.lost, *measured.invented, *measured.differing) if why else ():
+                console.print(f"    {line}", highlight=False, soft_wrap=True, markup=False)
+
+
+def read_sessions() -> Iterator[MeasuredSession]:
+    """Return the sessions that are kept."""
+    if SESSIONS.is_file():
+        for line in SESSIONS.read_text("utf-8").splitlines():
+            yield session_measurement.read_record(json.loads(line))
+
+
 def read(library: str) -> Iterator[MeasuredWidget]:
     """Return what is kept of a library."""
     file = OUT / f"{library}.jsonl"
@@ -72,10 +110,16 @@ def read(library: str) -> Iterator[MeasuredWidget]:
 def report(page: Path | None, console: Console) -> None:
     """Print the table, and renew it in a page."""
     found = [each for library in LIBRARIES for each in read(library)]
+    sessions = list(read_sessions())
     console.print(make_table(found))
+    console.print(make_session_table(sessions))
     if page is not None:
-        head = page.read_text("utf-8").partition(TABLE)[0]
-        page.write_text(f"{head}{TABLE}\n\n{write_markdown(found)}", "utf-8")
+        text = page.read_text("utf-8")
+        if found:
+            text = renew_section(text, TABLE, write_markdown(found))
+        if sessions:
+            text = renew_section(text, SESSIONS_TABLE, write_session_markdown(sessions))
+        page.write_text(text, "utf-8")
 
 
 def main() -> int:
@@ -91,6 +135,12 @@ def main() -> int:
     sub.add_argument("--only", nargs="*", default=[], metavar="WIDGET", help="by name, as in `radix.select`")
     sub.add_argument("--again", action="store_true", help="also what is measured already")
     sub.add_argument("--why", action="store_true", help="show the steps of what is not right")
+    sub = commands.add_parser("sessions")
+    sub.add_argument("libraries", nargs="*", metavar="LIBRARY")
+    sub.add_argument("--minutes", type=float, default=10, help="how long the person works, in minutes")
+    sub.add_argument("--seed", type=int, default=1, help="draws another person")
+    sub.add_argument("--again", action="store_true", help="also what is measured already")
+    sub.add_argument("--why", action="store_true", help="show what is lost, invented or repeated differently")
     commands.add_parser("list")
     commands.add_parser("serve")
     commands.add_parser("report").add_argument(
@@ -116,6 +166,15 @@ def main() -> int:
         with serve_widgets() as (base, _):
             console.print(f"{base}/LIBRARY/WIDGET  (Enter ends)")
             sys.stdin.readline()
+        return 0
+    if options.command == "sessions":
+        libraries = options.libraries or LIBRARIES
+        asyncio.run(
+            measure_sessions(
+                libraries, console, minutes=options.minutes, seed=options.seed, again=options.again, why=options.why
+            )
+        )
+        report(None, console)
         return 0
     chosen = [
         each

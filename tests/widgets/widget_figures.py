@@ -51,3 +51,12 @@ def write_markdown(measured: Sequence[MeasuredWidget]) -> str:
         lines += ["", "| widget | a person | verdict |", "|---|---|---|"]
         lines += [f"| {each.widget} | {known[each.widget].does} | {each.verdict} |" for each in others]
     return "\n".join(lines) + "\n"
+
+
+def renew_section(text: str, marker: str, content: str) -> str:
+    """Replace what follows a marker in a page, up to the next heading or marker. Raises `ValueError` if it is not there."""
+    head, found, rest = text.partition(marker)
+    if not found:
+        raise ValueError(f"the page has no line {marker}")
+    ends = [at for sign in ("\n## ", "\n<!-- ") if (at := rest.find(sign)) >= 0]
+    return f"{head}{marker}\n\n{content}{rest[min(ends):] if ends else ''}"

@@ -79,14 +79,14 @@ class WidgetBench:
         fault = widget.find_fault(wanted)
         if fault:
             return MeasuredWidget(widget.key, "undone", steps, fault)
-        replayed, got = await self._replay(recording, wanted)
+        replayed, got = await self.repeat(recording, wanted)
         verdict, said = _judge(widget, recording, replayed, before, wanted, got)
         return MeasuredWidget(widget.key, verdict, steps, said, str(wanted), str(got))
 
     async def _record(
         self, widget: Widget, address: str, folder: Path
     ) -> tuple[DemonstrationRecording, dict[str, Any], dict[str, Any]]:
-        async with self._context() as context:
+        async with self.context() as context:
             recorder = DemonstrationRecorder(
                 context, folder / "trace", context=RunContext(), name=widget.does
             )
@@ -94,30 +94,32 @@ class WidgetBench:
             page = await context.new_page()
             await page.goto(address)
             await recorder.rest()
-            before = await _read_state(page)
+            before = await read_state(page)
             await do_acts(page, widget.acts, self.file)
             await asyncio.sleep(SETTLES_S)
             await recorder.rest()
-            wanted = await _read_state(page)
+            wanted = await read_state(page)
             await page.close()
             await asyncio.wait_for(recorder.closed.wait(), 10)
             return await recorder.finish(), before, wanted
 
-    async def _replay(
+    async def repeat(
         self, recording: DemonstrationRecording, wanted: dict[str, Any]
     ) -> tuple[ReplayResult, dict[str, Any]]:
-        async with self._context() as context:
+        """Repeat steps in a fresh browser; return the state of the page, which has time to become the `wanted` one."""
+        async with self.context() as context:
             await in_page_library.install(context)
             replayed = await replay_recording(context, recording.actions, timeout_s=REPLAY_S)
             page = context.pages[0] if context.pages else await context.new_page()
             for _ in range(int(LATE_MS / 100)):
-                if await _read_state(page) == wanted:
+                if await read_state(page) == wanted:
                     break
                 await asyncio.sleep(0.1)
-            return replayed, await _read_state(page)
+            return replayed, await read_state(page)
 
     @asynccontextmanager
-    async def _context(self) -> AsyncIterator[BrowserContext]:
+    async def context(self) -> AsyncIterator[BrowserContext]:
+        """A fresh browser context."""
         context = await self.browser.new_context(viewport={"width": 1280, "height": 720})
         context.set_default_timeout(PERSON_TIMEOUT_MS)
         try:
@@ -126,7 +128,8 @@ class WidgetBench:
             await context.close()
 
 
-async def _read_state(page: Page) -> dict[str, Any]:
+async def read_state(page: Page) -> dict[str, Any]:
+    """Return the page's own state."""
     return dict(await page.evaluate("window.state || {}"))
 
 
