@@ -30,6 +30,7 @@ from kb_schema.proposals import (
     PublicationAnswer,
     ReportedSupport,
     SelectorChange,
+    SignInFound,
     StepTargetChange,
 )
 from kb_schema.screens import Screen
@@ -150,11 +151,12 @@ class KnowledgeClient:
         dependencies: Sequence[TaskDependency] = (),
         screens: Sequence[Screen] = (),
         *,
+        sign_in: SignInFound | None = None,
         replace: bool = False,
     ) -> PublicationAnswer:
         """Add a workflow to the knowledge base, with its tasks and new screens.
 
-        Raises `AgentError`.
+        `sign_in`: one of the tasks, for a website without a sign-in. Raises `AgentError`.
         """
         arguments: dict[str, Any] = {
             "workflow": workflow.to_json(),
@@ -163,6 +165,11 @@ class KnowledgeClient:
             "screens": [each.to_json() for each in screens],
             "replace": replace,
         }
+        if sign_in is not None:
+            conditions = [
+                each.model_dump(mode="json", exclude_defaults=True) for each in sign_in.authenticated_when
+            ]
+            arguments["sign_in"] = {"task_id": sign_in.task_id, "authenticated_when": conditions}
         return await self._call("publish_workflow", PublicationAnswer, arguments)
 
     async def tasks(self) -> tuple[TaskSummary, ...]:

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import AwareDatetime, Field, JsonValue, StringConstraints, field_validator
 
 from kb_schema.base import Document, LocalId, Model, Probability
+from kb_schema.conditions import Condition
 from kb_schema.fingerprints import Fingerprint
 from kb_schema.graph_documents import TaskDependency, Transition
 from kb_schema.observed_outcomes import OutcomeId
@@ -133,6 +134,14 @@ class TransitionChange(Model):
         return self.transition.to_json()
 
 
+class SignInFound(Model):
+    """The sign-in of a website that has none yet: a published task, and what shows that it worked."""
+
+    task_id: LocalId
+    authenticated_when: tuple[Condition, ...] = ()
+    """Becomes the website's, which has none; empty if nothing is known that tells."""
+
+
 class WorkflowChange(Model):
     """A workflow to publish. Publishing accepts it, without confirmation."""
 
@@ -143,6 +152,8 @@ class WorkflowChange(Model):
     dependencies: tuple[TaskDependency, ...] = ()
     screens: tuple[Screen, ...] = ()
     """The new screens it uses."""
+    sign_in: SignInFound | None = None
+    """One of its tasks, which becomes the website's sign-in if that has none."""
     published: bool = True
     """False: it was edited or loaded from files, and is kept because a publication replaced it."""
 

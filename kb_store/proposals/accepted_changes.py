@@ -134,6 +134,8 @@ def contains_change(knowledge: KnowledgeBase, change: KnowledgeChange) -> bool:
             return bool(current == change.proposed_value)
         case WorkflowChange():
             known = {(each.kind, each.local_id): each for each in knowledge.documents()}
+            if change.sign_in is not None and knowledge.website.login_task_id is None:
+                return False
             return all(
                 (kept := known.get((each.kind, each.local_id))) is not None
                 and _set_website_id(kept, None) == _set_website_id(each, None)
@@ -182,7 +184,17 @@ def _build_documents(knowledge: KnowledgeBase, change: KnowledgeChange) -> tuple
         case TransitionChange():
             return (_with_transition(knowledge, change),)
         case WorkflowChange():
-            return tuple(_set_website_id(each, knowledge.website.website_id) for each in change.documents)
+            made = (_set_website_id(each, knowledge.website.website_id) for each in change.documents)
+            return (*made, *_with_sign_in(knowledge, change))
+
+
+def _with_sign_in(knowledge: KnowledgeBase, change: WorkflowChange) -> tuple[Website, ...]:
+    """Return the website with the sign-in of a workflow; nothing if there is none, or the website has one."""
+    website, found = knowledge.website, change.sign_in
+    if found is None or website.login_task_id is not None:
+        return ()
+    told = website.authenticated_when or found.authenticated_when
+    return (website.model_copy(update={"login_task_id": found.task_id, "authenticated_when": told}),)
 
 
 def _set_website_id(document: Document, website_id: str | None) -> Document:

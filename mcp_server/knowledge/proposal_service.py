@@ -27,6 +27,7 @@ from kb_schema.proposals import (
     ReportedSupport,
     ScreenChange,
     SelectorChange,
+    SignInFound,
     StepTargetChange,
     Support,
     TransitionChange,
@@ -161,9 +162,10 @@ class ProposalService:
         dependencies: Sequence[TaskDependency] = (),
         screens: Sequence[Screen] = (),
         *,
+        sign_in: SignInFound | None = None,
         replace_it: bool = False,
     ) -> PublicationAnswer:
-        """Publish a workflow with its tasks, their dependencies and its new screens.
+        """Publish a workflow with its tasks, their dependencies and its new screens, and the website's sign-in.
 
         Existing screens are never replaced. A replaced version that was never published is kept. Raises `BadRequest`, `SourceUnavailable`.
         """
@@ -175,7 +177,12 @@ class ProposalService:
             tasks=tuple(each.model_copy(update=named) for each in tasks),
             dependencies=tuple(each.model_copy(update=named) for each in dependencies),
             screens=tuple(each.model_copy(update=named) for each in screens),
+            sign_in=sign_in,
         )
+        if sign_in is not None and sign_in.task_id not in {*view.knowledge.tasks, *(t.task_id for t in tasks)}:
+            raise UnknownName(
+                "task", sign_in.task_id, view.knowledge.tasks, hint="send the task of the sign-in in `tasks`"
+            )
         for screen in change.screens:
             if view.knowledge.screens.get(screen.screen_id, screen) != screen:
                 raise BadRequest(

@@ -14,7 +14,13 @@ from kb_schema import KnowledgeError, parse_document
 from kb_schema.base import Document
 from kb_schema.graph_documents import TaskDependency
 from kb_schema.observed_outcomes import OutcomeAnswer, ReportedOutcome
-from kb_schema.proposals import ProposableChange, ProposalAnswer, PublicationAnswer, ReportedSupport
+from kb_schema.proposals import (
+    ProposableChange,
+    ProposalAnswer,
+    PublicationAnswer,
+    ReportedSupport,
+    SignInFound,
+)
 from kb_schema.screens import Screen
 from kb_schema.tasks import Task
 from kb_schema.workflows import Workflow
@@ -61,6 +67,14 @@ EvidenceArgument = Annotated[
     WithJsonSchema(_EVIDENCE_SCHEMA),
     Field(description="Each run counts once. Repeated success confirms it"),
 ]
+_SIGN_IN_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "task_id": {"type": "string"},
+        "authenticated_when": {"type": "array", "items": {"type": "object"}},
+    },
+    "required": ["task_id"],
+}
 WorkflowArgument = Annotated[
     dict[str, JsonValue], Field(description="A workflow document: workflow_id, name, nodes, io_spec, ...")
 ]
@@ -104,6 +118,9 @@ async def publish_workflow(
     screens: Annotated[
         list[dict[str, JsonValue]], Field(description="New screens that it uses", max_length=200)
     ] = [],  # noqa: B006 - as above
+    sign_in: Annotated[
+        SignInFound | None, WithJsonSchema(_SIGN_IN_SCHEMA), Field(description="For a website without one")
+    ] = None,
     replace: Annotated[bool, Field(description="Replace the workflow of that id")] = False,
 ) -> ToolReply[PublicationAnswer]:
     """Publish a workflow to the knowledge base, after validation."""
@@ -114,6 +131,7 @@ async def publish_workflow(
         [_document({"type": "task", **each}, Task) for each in tasks],
         [_document(each, TaskDependency) for each in dependencies],
         [_document({"type": "screen", **each}, Screen) for each in screens],
+        sign_in=sign_in,
         replace_it=replace,
     )
     return ToolReply(answer, f"workflow {answer.workflow_id} is published (revision {answer.revision})")

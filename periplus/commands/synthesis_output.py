@@ -196,11 +196,14 @@ async def _publish(
     if reason is not None:
         _print_lines(console, [f"[red]not published[/]: {reason}"])
         return
-    workflow_id = await publish_workflow(site, lowered, made.found.new, replace=request.replace)
-    used = () if made.result.aligned is None else made.result.aligned.trace_ids
-    note_workflow_traces(
-        site.website_id, workflow_id, request.task, [each for each in read if each.trace_id in used]
+    ids = () if made.result.aligned is None else made.result.aligned.trace_ids
+    used = [each for each in read if each.trace_id in ids]
+    told: list[str] = []
+    workflow_id = await publish_workflow(
+        site, lowered, made.found.new, replace=request.replace, traces=used, tell=told.append
     )
+    _print_lines(console, map(escape, told))
+    note_workflow_traces(site.website_id, workflow_id, request.task, used)
     command = _format_run_command(workflow_id, lowered)
     if len(await list_websites(stores)) > 1:
         command += f" --website {site.website_id}"

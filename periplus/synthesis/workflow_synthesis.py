@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -33,6 +33,7 @@ from kb_schema.url_patterns import is_web_address, origin_of
 from kb_store import Stores
 from periplus.errors import UserError
 from periplus.knowledge_server import connect_knowledge_client
+from periplus.synthesis.recorded_sign_in import adopt_sign_in
 
 MOST_STEPS = 2_000
 """Steps of a trace. Comparing two traces takes time in proportion to the product of their steps."""
@@ -320,17 +321,35 @@ class SynthesisSite:
 
 
 async def publish_workflow(
-    site: SynthesisSite, lowered: WorkflowDocuments, screens: Sequence[Screen] = (), *, replace: bool
+    site: SynthesisSite,
+    lowered: WorkflowDocuments,
+    screens: Sequence[Screen] = (),
+    *,
+    replace: bool,
+    traces: Sequence[ExecutionTrace] = (),
+    tell: Callable[[str], None] = lambda _: None,
 ) -> str:
-    """Publish the workflow and its new screens over MCP; return the workflow id. Raises `UserError`."""
+    """Publish the workflow and its new screens over MCP; return the workflow id. Raises `UserError`.
+
+    `traces` show when one is signed in, for a website without a sign-in. `tell` gets a sentence about the sign-in.
+    """
     if site.allow_unverified:
         lowered = mark_unverified(lowered)
     async with connect_knowledge_client(site.stores) as client:
         try:
-            answer = await KnowledgeClient(client, site.website_id).publish(
-                lowered.workflow, lowered.tasks, lowered.dependencies, screens, replace=replace
+            knowledge = KnowledgeClient(client, site.website_id)
+            lowered, sign_in, sentence = await adopt_sign_in(knowledge, lowered, traces)
+            answer = await knowledge.publish(
+                lowered.workflow,
+                lowered.tasks,
+                lowered.dependencies,
+                screens,
+                sign_in=sign_in,
+                replace=replace,
             )
         except AgentError as exc:
             advice = None if replace else "use --replace to replace the existing workflow"
             raise UserError(str(exc), fix=exc.hint or advice) from exc
+    if sentence:
+        tell(sentence)
     return answer.workflow_id

@@ -161,7 +161,9 @@ def judge_visit(
         until = visit.acts[number + 1].begin if number + 1 < len(visit.acts) else done.end
         if done.before != done.after:
             measured.changes += 1
-            if any(first <= done.end + LATE_MS and last >= doing for first, last in spans):
+            if any(first <= done.end + LATE_MS and last >= doing for first, last in spans) or _is_typed(
+                done, actions
+            ):
                 measured.held += 1
             elif any(doing <= at <= done.end + ASKED_MS for at, _ in asked):
                 measured.asked += 1
@@ -185,6 +187,13 @@ def judge_visit(
         for kind, count in counted.items()
         if count > allowed[kind]
     ]
+
+
+def _is_typed(done: DoneAct, actions: Sequence[RecordedAction]) -> bool:
+    """Whether what changed is what was typed before: some pages keep it when the field is left."""
+    typed = {str(each.args.get("value")) for each in actions if each.action_type in _WRITTEN and each.time < done.end}
+    changed = [str(value) for key, value in done.after.items() if done.before.get(key) != value]
+    return bool(changed) and typed.issuperset(changed)
 
 
 def _span_steps(visit: Visit, actions: Sequence[RecordedAction]) -> list[tuple[float, float]]:

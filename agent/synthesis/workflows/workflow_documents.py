@@ -22,8 +22,9 @@ from agent.synthesis.graph.action_graph import (
 from agent.synthesis.patterns.success_conditions import list_criteria
 from agent.synthesis.synthesis_prompts import render_target
 from agent.synthesis.utterances.value_forms import build_identifier
+from agent.synthesis.workflows.sign_in_steps import SIGN_IN, count_sign_in_nodes, make_sign_in
 from agent.synthesis.workflows.workflow_inputs import list_workflow_inputs
-from agent.synthesis.workflows.workflow_tasks import TaskWriter, WrittenTask
+from agent.synthesis.workflows.workflow_tasks import TaskWriter, WrittenTask, describe_action_node
 from kb_schema.action_calls import ActionCall
 from kb_schema.base import digest
 from kb_schema.conditions import Condition, ElementVisible, MaxIterationsReached
@@ -57,6 +58,8 @@ class WorkflowDocuments:
     dependencies: tuple[TaskDependency, ...]
     notes: tuple[str, ...] = ()
     """What was omitted or left to an agent, and why."""
+    sign_in: str | None = None
+    """The task that signs in; None if the workflow does not begin with that."""
 
 
 def build_workflow_documents(
@@ -94,7 +97,10 @@ class _DocumentBuilder:
         self._notes: list[str] = []
 
     def result(self) -> WorkflowDocuments:
-        nodes = self._nodes(self._graph.nodes, _VariableScope())
+        scope = _VariableScope()
+        secrets = {name for name, each in self._parameters.items() if each.secret}
+        count = count_sign_in_nodes(self._graph.nodes, secrets, self._is_step)
+        nodes = [*self._sign_in(self._graph.nodes[:count], scope), *self._nodes(self._graph.nodes[count:], scope)]
         if not nodes:
             nodes = [self._agent(self._graph.task_description or self._graph.name)]
             self._notes.append("the traces show no steps: the whole task is left to an agent step")
@@ -112,10 +118,36 @@ class _DocumentBuilder:
             ),
         )
         return WorkflowDocuments(
-            workflow, tuple(self._writer.tasks), tuple(self._edges(workflow)), tuple(self._notes)
+            workflow,
+            tuple(self._writer.tasks),
+            tuple(self._edges(workflow)),
+            tuple(self._notes),
+            SIGN_IN if count else None,
         )
 
     # -- nodes
+
+    def _sign_in(self, nodes: Sequence[_LoweredNode], scope: _VariableScope) -> list[AnyNode]:
+        """Convert the sign-in at the beginning: a task of its own, with its optional steps in it."""
+        actions = [node for node in nodes if isinstance(node, ActionNode)]
+        self._notes += [_describe_omission(node) for node in actions if node.left_out is not None]
+        kept = [node for node in actions if node.left_out is None]
+        optional = {
+            describe_action_node(node): condition
+            for node in kept
+            if node.no_action_if_target_not_found and (condition := _find_skip_condition(node)) is not None
+        }
+        if not kept:
+            return []
+        written = self._writer.write([_plain(node) for node in kept])
+        written = self._writer.rename(written, make_sign_in(written.task, optional))
+        return [self._task_node(written, scope)]
+
+    def _is_step(self, node: ActionNode) -> bool:
+        """Whether a node can be a step of the sign-in, perhaps one that is skipped or was omitted."""
+        if node.no_action_if_target_not_found and _find_skip_condition(node) is None:
+            return False
+        return node.left_out is not None or (not node.reads and self._is_straight(_plain(node)))
 
     def _nodes(self, nodes: Sequence[_LoweredNode], scope: _VariableScope) -> list[AnyNode]:
         """Convert a sequence of nodes: adjacent plain actions form one task."""
@@ -124,9 +156,7 @@ class _DocumentBuilder:
         for node in nodes:
             if isinstance(node, ActionNode):
                 if node.left_out is not None:
-                    self._notes.append(
-                        f"{node.action_type} {render_target(node.target)} is omitted: {node.left_out}"
-                    )
+                    self._notes.append(_describe_omission(node))
                     continue
                 if self._is_straight(node):
                     straight.append(node)
@@ -182,12 +212,8 @@ class _DocumentBuilder:
             )
             self._notes.append(f"left to an agent step: {goal}")
             return self._agent(goal)
-        condition = node.only_if
-        if condition is None and isinstance(node.target, Selector):
-            condition = ElementVisible(type="element_visible", element=node.target)
-        plain = node.model_copy(update={"no_action_if_target_not_found": False, "only_if": None})
-        written = self._writer.write([plain])
-        return self._task_node(written, scope, can_skip=True, skip_unless=condition)
+        written = self._writer.write([_plain(node)])
+        return self._task_node(written, scope, can_skip=True, skip_unless=_find_skip_condition(node))
 
     def _agent(self, goal: str, until: Condition | None = None) -> AgentNode:
         return AgentNode(
@@ -312,6 +338,22 @@ class _DocumentBuilder:
     def _id(self) -> str:
         self._count += 1
         return f"n{self._count}"
+
+
+def _plain(node: ActionNode) -> ActionNode:
+    """Return an optional action as one that is always performed."""
+    return node.model_copy(update={"no_action_if_target_not_found": False, "only_if": None})
+
+
+def _find_skip_condition(node: ActionNode) -> Condition | None:
+    """Return what must hold for an optional action."""
+    if node.only_if is None and isinstance(node.target, Selector):
+        return ElementVisible(type="element_visible", element=node.target)
+    return node.only_if
+
+
+def _describe_omission(node: ActionNode) -> str:
+    return f"{node.action_type} {render_target(node.target)} is omitted: {node.left_out}"
 
 
 def _link_tasks(

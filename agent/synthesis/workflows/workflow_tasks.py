@@ -88,7 +88,7 @@ class TaskWriter:
             awaited = _build_wait_trigger(node)
             if awaited is not None:
                 steps.append(self._step(len(steps), awaited, "wait for the next element"))
-            steps.append(self._step(len(steps), self._call(node, literals), _describe_action_node(node)))
+            steps.append(self._step(len(steps), self._call(node, literals), describe_action_node(node)))
             here = self._screens.get(-1 if node.position is None else node.position)
             here = None if node.action_type == "navigate" else here
             if here is not None and here != screen:
@@ -115,9 +115,9 @@ class TaskWriter:
         if known is None:
             task = Task(
                 task_id=f"{self._workflow}_{len(self.tasks) + 1}",
-                name=_describe_action_node(actions[0])
+                name=describe_action_node(actions[0])
                 if len(actions) == 1
-                else f"{_describe_action_node(actions[0])} ... {_describe_action_node(actions[-1])}",
+                else f"{describe_action_node(actions[0])} ... {describe_action_node(actions[-1])}",
                 io_spec=IoSpec(inputs=tuple(inputs), outputs=tuple(outputs)),
                 steps=tuple(steps),
             )
@@ -127,6 +127,12 @@ class TaskWriter:
             known = self._share(known, steps)
         self._known[repr(body)] = known
         return known
+
+    def rename(self, written: WrittenTask, task: Task) -> WrittenTask:
+        """Put a task in place of one that was written; later equal sequences become tasks of their own."""
+        self.tasks[self.tasks.index(written.task)] = task
+        self._known = {key: each for key, each in self._known.items() if each is not written}
+        return replace(written, task=task)
 
     def _share(self, known: WrittenTask, steps: Sequence[TaskStep]) -> WrittenTask:
         """Use a task for further steps: what their elements do not have in common is not part of it."""
@@ -281,8 +287,9 @@ def _is_idempotent(node: ActionNode) -> bool:
     return known is not None and known.idempotent
 
 
-def _describe_action_node(node: ActionNode) -> str:
+def describe_action_node(node: ActionNode) -> str:
+    """Return a step's description: its action and target."""
     return f"{node.action_type} {render_target(node.target)}".strip()[:200]
 
 
-__all__ = ["TaskWriter", "WrittenTask", "is_queryable"]
+__all__ = ["TaskWriter", "WrittenTask", "describe_action_node", "is_queryable"]
