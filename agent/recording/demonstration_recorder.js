@@ -41,6 +41,7 @@
   let count = 0;
   let told = 0; // so many events were told
   let held = null; // the press of the left button that is under way, until it is a click or a drag
+  let unheard = null; // { press, button }: a press of which nothing was told yet
   let other = null; // { el, seen }: what the right or middle button was pressed on
   let dragged = false; // the click that follows a drag is none
   let pressedAt = 0; // when a button or key was pressed last
@@ -166,6 +167,7 @@
 
   function pointerDown(event) {
     if (!event.isTrusted) return;
+    askNow();
     const pressed = meant(origin(event));
     if (pressed) tellHover(pressed);
     pressedAt = Date.now();
@@ -348,13 +350,23 @@
     setTimeout(() => event.defaultPrevented && tell("right_click", el, seen), 0);
   }
 
-  /** Ask about a press of which nothing was told, if the page has changed: Python compares both pages. */
+  /** Ask about a press of which nothing was told, if the page has changed: Python compares both pages.
+   *
+   * What is pressed next is not waited for: the question comes before it.
+   */
   function askLater(press, button, afterMs = ASK_AFTER_MS) {
-    setTimeout(() => {
-      if (press.told !== told || held) return;
-      const now = look(press.el.isConnected ? press.el : document.body);
-      if (now) tell("unheard", press.el, press.seen, { after: now.page, button });
-    }, afterMs);
+    unheard = { press, button };
+    const mine = unheard;
+    setTimeout(() => unheard === mine && askNow(), afterMs);
+  }
+
+  function askNow() {
+    if (!unheard) return;
+    const { press, button } = unheard;
+    unheard = null;
+    if (press.told !== told) return;
+    const now = look(press.el.isConnected ? press.el : document.body);
+    if (now) tell("unheard", press.el, press.seen, { after: now.page, button });
   }
 
   /** What comes into view by scrolling does not appear because of the pointer. */
@@ -495,6 +507,7 @@
 
   function keyDown(event) {
     if (event.isTrusted) pressedAt = Date.now();
+    if (event.isTrusted && !MODIFIERS.has(event.key)) askNow();
     if (!event.isTrusted || event.isComposing || MODIFIERS.has(event.key) || event.key === "Tab") return;
     const el = meant(origin(event)) || document.body;
     const text = isText(el);

@@ -168,7 +168,7 @@ async def synthesize(
             fix="record the task until the application shows its result, or publish it with unverified=True",
         )
     if built.result.lowered is not None:
-        await publish_workflow(site, built.result.lowered, found.new, replace=replace)
+        await publish_workflow(site, built.result.lowered, found.new, replace=replace, traces=read)
     return built
 
 

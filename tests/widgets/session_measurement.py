@@ -183,7 +183,8 @@ def judge_visit(
         for each in actions
     )
     measured.invented += [
-        f"{visit.widget.key}: {kind} {count} of {allowed[kind]} possible"
+        f"{visit.widget.key}: {kind} {count} of {allowed[kind]} possible | "
+        f"steps: {'; '.join(map(describe_recorded_step, actions))} | acts: {[each.act for each in visit.acts]}"
         for kind, count in counted.items()
         if count > allowed[kind]
     ]
