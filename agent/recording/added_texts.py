@@ -34,10 +34,11 @@ class AddedTexts:
         former = self._held.get(field_id, _spaced(what.former))
         self._held[field_id] = now
         kept = former.rstrip("\n")
-        if not kept or not now.startswith(kept) or now == kept:
+        after_enter = last is not None and last.action_type == "press" and last.args.get("value") == "Enter"
+        if not (kept or after_enter) or not now.startswith(kept) or now == kept:
             return action
         added = now[len(kept) :]
-        if last is not None and last.action_type == "press" and last.args.get("value") == "Enter":
+        if after_enter:
             added = added.lstrip("\n")
         return (
             replace(action, action_type="append_text", args={**action.args, "value": added})

@@ -25,6 +25,8 @@
   const UNTYPED = new Set(["button", "submit", "reset", "image", "checkbox", "radio", "file", "hidden"]);
   const MODIFIERS = new Set(["Shift", "Control", "Alt", "Meta", "AltGraph", "CapsLock", "Dead", "Process", "Unidentified"]);
   const EDITING = new Set(["a", "c", "v", "x", "y", "z"]);
+  const MARKS = "b, strong, i, em, u, s, a, ul, ol, blockquote, pre, code, h1, h2, h3, table";
+  const UNDOING = new Set(["y", "z"]);
   const PRESSED = new Set(["Enter", " "]);
   const DRAWN_MS = 60;
   const NativeError = Error;
@@ -147,6 +149,7 @@
 
   /** Whether it has no words of its own and holds controls: a click on it went between them. */
   function isAround(el) {
+    if (el === document.documentElement || el === document.body) return true;
     const own = [...el.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
     return !own && el.querySelector("a[href], button, input, select, textarea") !== null;
   }
@@ -524,7 +527,10 @@
       return;
     }
     lastKey = null;
-    if ((event.ctrlKey || event.metaKey) && EDITING.has(event.key.toLowerCase())) return;
+    if ((event.ctrlKey || event.metaKey) && EDITING.has(event.key.toLowerCase())) {
+      if (text) keyed = { el, value: textIn(el), undoes: UNDOING.has(event.key.toLowerCase()) };
+      return;
+    }
     if ((tag(el) === "select" || isToggle(el)) && event.key !== "Escape") {
       begin(el);
       return;
@@ -546,13 +552,17 @@
   /** A script took the key and wrote the text itself, without an event: masks and some editors do. */
   function keyUp(event) {
     if (!event.isTrusted || !keyed) return;
-    const { el, value } = keyed;
+    const { el, value, undoes } = keyed;
     keyed = null;
     const at = told;
     const changed = () => el.isConnected && textIn(el) !== value;
-    if (changed()) tellTyped(el);
-    else setTimeout(() => told === at && changed() && tellTyped(el), DRAWN_MS);
+    const undone = undoes === true && isFormatted(el);
+    if (changed()) tellTyped(el, false, undone);
+    else setTimeout(() => told === at && changed() && tellTyped(el, false, undone), DRAWN_MS);
   }
+
+  /** Whether an editor holds more than one block, or marks: to write its text anew loses them. */
+  const isFormatted = (el) => editable(el) && !el.editContext && (el.children.length > 1 || el.querySelector(MARKS) !== null);
 
   // -- fields --------------------------------------------------------------------------------------
 
@@ -589,14 +599,14 @@
   // biome-ignore lint/performance/useDomNodeTextContent: only this text has the line breaks a person sees
   const textIn = (el) => (editable(el) ? el.innerText : el.value);
 
-  function tellTyped(el, late = false) {
+  function tellTyped(el, late = false, undone = false) {
     if (!typing || typing.el !== el) {
       count += 1;
       const former = written?.el === el ? written.text : null;
       typing = { el, id: `${document_}-${count}`, seen: before(el), told: false, former };
     }
     typing.value = textIn(el);
-    tell("typed", el, typing.told ? null : typing.seen, { id: typing.id, value: typing.value, former: typing.former });
+    tell("typed", el, typing.told && !undone ? null : typing.seen, { id: typing.id, value: typing.value, former: typing.former, undone });
     typing.told = true;
     const at = told;
     if (!late) setTimeout(() => told === at && typing?.el === el && el.isConnected && isRewritten(typing.value, textIn(el)) && tellTyped(el, true), DRAWN_MS);

@@ -62,6 +62,8 @@ class RecordedEvent(BaseModel):
     value: str | None = None
     former: str | None = None
     """What an editor with formatted text held before it was typed into; None for other fields."""
+    undone: bool = False
+    """Whether a script took typing back in an editor with formatted text."""
     checked: bool | None = None
     chosen: tuple[str, ...] = ()
     files: tuple[str, ...] = ()

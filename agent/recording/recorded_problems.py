@@ -13,6 +13,11 @@ def find_problem(what: RecordedEvent, seen: PageBeforeEvent) -> str | None:
         if what.kind == "drag" and seen.drop is not None:
             return f"dragging on a drawing (canvas) to {at} is repeated by its place alone: what is drawn there is not compared"
         return f"pressing a drawing (canvas) at {at} cannot be repeated: the step presses its middle"
+    if what.undone:
+        return (
+            f"undo in {seen.said} cannot be repeated as it was done: the step writes the text that was left, "
+            "and paragraphs, lists and marks may differ"
+        )
     if what.kind == "drag" and seen.drop is None:
         return f"dragging {seen.said} cannot be repeated: no selector leads to the place where it ended"
     return None

@@ -95,10 +95,10 @@ async def test_a_recorded_sign_in_becomes_the_websites_and_later_workflows_use_i
         )
         workflow = await session.knowledge.workflow("creates_an_agent")
         done = await run_workflow(TaskRunner(session), workflow, {**inputs, name: "Harbour Master"})
-        assert done.complete, (done.error, done.steps)
+        assert done.complete, done.error
         workflow = await session.knowledge.workflow("opens_the_inbox")
         done = await run_workflow(TaskRunner(session), workflow, inputs)
-        assert done.complete, (done.error, done.steps)
+        assert done.complete, done.error
     assert "Harbour Master" in [each["name"] for each in live.state()["agents"]]
     async with visit(browser, empty_stores, live) as session:
         done = await TaskRunner(session).run_task("sign_in", inputs)

@@ -62,7 +62,8 @@ def _part(
     critical = step.critical
     if critical is None:
         single = not (repeatable or composite or step.allow_partial_success)
-        critical = step.required and (step.step_id in policy.critical_steps or (single and not step.can_skip))
+        named = step.step_id in policy.critical_steps
+        critical = step.required and (named or (single and _counts(step, record)))
     missing = sum(output.name in run.missing_outputs for output in due)
     return CompletionPart(
         step_id=step.step_id,
