@@ -511,9 +511,10 @@
   function keyDown(event) {
     if (event.isTrusted) pressedAt = Date.now();
     if (event.isTrusted && !MODIFIERS.has(event.key)) askNow();
-    if (!event.isTrusted || event.isComposing || MODIFIERS.has(event.key) || event.key === "Tab") return;
+    if (!event.isTrusted || event.isComposing || MODIFIERS.has(event.key)) return;
     const el = meant(origin(event)) || document.body;
     const text = isText(el);
+    if (event.key === "Tab" && !(text && editable(el))) return;
     if (text && typing?.el !== el) noteWritten(el);
     if (text) begin(el);
     const keys = [["Control", event.ctrlKey], ["Alt", event.altKey], ["Meta", event.metaKey]].filter((each) => each[1]).map((each) => each[0]);
@@ -527,6 +528,10 @@
       return;
     }
     lastKey = null;
+    if (event.key === "Tab") {
+      keyed = { el, value: textIn(el) }; // some editors write it
+      return;
+    }
     if ((event.ctrlKey || event.metaKey) && EDITING.has(event.key.toLowerCase())) {
       if (text) keyed = { el, value: textIn(el), undoes: UNDOING.has(event.key.toLowerCase()) };
       return;
