@@ -3,11 +3,12 @@
     python -m tests.widgets list
     python -m tests.widgets measure [LIBRARY ...] [--only WIDGET ...] [--again] [--why]
     python -m tests.widgets sessions [LIBRARY ...] [--minutes M] [--seed N] [--again] [--why]
+    python -m tests.widgets shown [LIBRARY ...] [--only WIDGET ...] [--again] [--why]
     python -m tests.widgets serve                  show the pages in your browser
     python -m tests.widgets report [--write FILE]
 
-`measure` keeps each result in out/widgets/LIBRARY.jsonl, `sessions` in out/widgets/sessions.jsonl; what is there is left
-out the next time (`--again` repeats it).
+`measure` keeps each result in out/widgets/LIBRARY.jsonl, `sessions` and `shown` in out/widgets/sessions.jsonl and shown.jsonl;
+what is there is left out the next time (`--again` repeats it).
 """
 
 from __future__ import annotations
@@ -22,19 +23,27 @@ from pathlib import Path
 from rich.console import Console
 
 from periplus.session_setup import start_browser
-from tests.widgets import session_measurement
-from tests.widgets.session_figures import make_session_table, write_session_markdown
+from tests.widgets import session_measurement, shown_measurement
+from tests.widgets.session_figures import (
+    make_session_table,
+    make_shown_table,
+    write_session_markdown,
+    write_shown_markdown,
+)
 from tests.widgets.session_measurement import MeasuredSession, measure_session
+from tests.widgets.shown_measurement import ShownWidget, measure_shown
 from tests.widgets.widget_figures import make_table, renew_section, write_markdown
 from tests.widgets.widget_list import Widget, list_widgets
 from tests.widgets.widget_measurement import MeasuredWidget, WidgetBench, open_bench, read_record, to_record
 from tests.widgets.widget_server import is_installed, serve_widgets
 
 OUT = Path("out/widgets")
+# After these, the tables follow in a page, up to the next heading.
 TABLE = "<!-- written by `python -m tests.widgets report --write docs/widgets.md` -->"
 SESSIONS_TABLE = "<!-- sessions, written by `python -m tests.widgets report --write docs/widgets.md` -->"
-"""After these, the tables follow in a page, up to the next heading."""
+SHOWN_TABLE = "<!-- shown, written by `python -m tests.widgets report --write docs/widgets.md` -->"
 SESSIONS = OUT / "sessions.jsonl"
+SHOWN = OUT / "shown.jsonl"
 LIBRARIES = tuple(dict.fromkeys(each.library for each in list_widgets().values()))
 
 
@@ -99,6 +108,29 @@ def read_sessions() -> Iterator[MeasuredSession]:
             yield session_measurement.read_record(json.loads(line))
 
 
+async def measure_all_shown(widgets: Sequence[Widget], console: Console, *, again: bool, why: bool) -> None:
+    """Show, synthesize and run what is not measured yet, and keep each result."""
+    OUT.mkdir(parents=True, exist_ok=True)
+    async with start_browser(headed=False) as browser, open_bench(browser) as bench:
+        for widget in widgets:
+            known = {each.widget: each for each in read_shown()}
+            if widget.key in known and not again:
+                continue
+            known[widget.key] = measured = await measure_shown(bench, widget)
+            kept = (json.dumps(shown_measurement.to_record(each)) + "\n" for each in known.values())
+            SHOWN.write_text("".join(kept), "utf-8")
+            said = measured.said if why else ""
+            line = f"{measured.widget}: {measured.verdict} {said}"
+            console.print(line, highlight=False, soft_wrap=True, markup=False)
+
+
+def read_shown() -> Iterator[ShownWidget]:
+    """Return what is kept of shown widgets."""
+    if SHOWN.is_file():
+        for line in SHOWN.read_text("utf-8").splitlines():
+            yield shown_measurement.read_record(json.loads(line))
+
+
 def read(library: str) -> Iterator[MeasuredWidget]:
     """Return what is kept of a library."""
     file = OUT / f"{library}.jsonl"
@@ -110,15 +142,18 @@ def read(library: str) -> Iterator[MeasuredWidget]:
 def report(page: Path | None, console: Console) -> None:
     """Print the table, and renew it in a page."""
     found = [each for library in LIBRARIES for each in read(library)]
-    sessions = list(read_sessions())
+    sessions, shown = list(read_sessions()), list(read_shown())
     console.print(make_table(found))
     console.print(make_session_table(sessions))
+    console.print(make_shown_table(shown))
     if page is not None:
         text = page.read_text("utf-8")
         if found:
             text = renew_section(text, TABLE, write_markdown(found))
         if sessions:
             text = renew_section(text, SESSIONS_TABLE, write_session_markdown(sessions))
+        if shown:
+            text = renew_section(text, SHOWN_TABLE, write_shown_markdown(shown))
         page.write_text(text, "utf-8")
 
 
@@ -130,11 +165,12 @@ def main() -> int:
         formatter_class=argparse.RawTextHelpFormatter,
     )
     commands = parser.add_subparsers(dest="command", required=True)
-    sub = commands.add_parser("measure")
-    sub.add_argument("libraries", nargs="*", metavar="LIBRARY")
-    sub.add_argument("--only", nargs="*", default=[], metavar="WIDGET", help="by name, as in `radix.select`")
-    sub.add_argument("--again", action="store_true", help="also what is measured already")
-    sub.add_argument("--why", action="store_true", help="show the steps of what is not right")
+    for name in ("measure", "shown"):
+        sub = commands.add_parser(name)
+        sub.add_argument("libraries", nargs="*", metavar="LIBRARY")
+        sub.add_argument("--only", nargs="*", default=[], metavar="WIDGET", help="by name, as in `radix.select`")
+        sub.add_argument("--again", action="store_true", help="also what is measured already")
+        sub.add_argument("--why", action="store_true", help="show why something is not right")
     sub = commands.add_parser("sessions")
     sub.add_argument("libraries", nargs="*", metavar="LIBRARY")
     sub.add_argument("--minutes", type=float, default=10, help="how long the person works, in minutes")
@@ -182,7 +218,8 @@ def main() -> int:
         if (each.library in options.libraries or not options.libraries)
         and (each.key in options.only or not options.only)
     ]
-    asyncio.run(measure(chosen, console, again=options.again, why=options.why))
+    job = measure_all_shown if options.command == "shown" else measure
+    asyncio.run(job(chosen, console, again=options.again, why=options.why))
     report(None, console)
     return 0
 

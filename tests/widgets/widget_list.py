@@ -21,7 +21,8 @@ class Widget(BaseModel):
     name: str
     does: str
     acts: tuple[dict[str, Any], ...]
-    values: tuple[str, ...] = ()
+    values: tuple[str | dict[str, str], ...] = ()
+    """What `{value}` stands for; where the page writes it otherwise, by name: `{typed}`, `{value}`."""
     leaves: dict[str, Any] = {}
     """The state of the page afterwards, by key."""
     leaves_about: dict[str, tuple[float, float]] = {}
@@ -36,9 +37,11 @@ class Widget(BaseModel):
         """Name it in files."""
         return f"{self.library}.{self.name}"
 
-    def fill(self, value: str) -> Widget:
+    def fill(self, value: str | dict[str, str]) -> Widget:
         """Return it with this value in its acts and its state."""
-        text = self.model_dump_json(exclude={"values"}).replace("{value}", value)
+        text = self.model_dump_json(exclude={"values"})
+        for name, said in ({"value": value} if isinstance(value, str) else value).items():
+            text = text.replace(f"{{{name}}}", said)
         return Widget.model_validate_json(text)
 
     def first(self) -> Widget:
@@ -63,6 +66,11 @@ class Widget(BaseModel):
         if self.leaves_set and not state.get(self.leaves_set):
             wrong.append(f"{self.leaves_set} is not set")
         return "; ".join(wrong)
+
+
+def given_of(value: str | dict[str, str]) -> str:
+    """Return a value as a person gives it to a run: as the page says it to people."""
+    return value if isinstance(value, str) else value.get("given", value["value"])
 
 
 @cache

@@ -69,10 +69,9 @@ class WidgetBench:
     async def measure(self, widget: Widget) -> MeasuredWidget:
         """Record and replay the widget with its first value."""
         widget = widget.first()
-        address = f"{self.base}/{widget.library}/{widget.name}"
         with tempfile.TemporaryDirectory(prefix="periplus-widgets-") as folder:
             try:
-                recording, before, wanted = await self._record(widget, address, Path(folder))
+                recording, before, wanted = await self.record(widget, Path(folder))
             except PlaywrightError as exc:
                 return MeasuredWidget(widget.key, "undone", said=exc.message.splitlines()[0])
         steps = tuple(map(describe_recorded_step, recording.actions))
@@ -83,16 +82,17 @@ class WidgetBench:
         verdict, said = _judge(widget, recording, replayed, before, wanted, got)
         return MeasuredWidget(widget.key, verdict, steps, said, str(wanted), str(got))
 
-    async def _record(
-        self, widget: Widget, address: str, folder: Path
+    async def record(
+        self, widget: Widget, folder: Path
     ) -> tuple[DemonstrationRecording, dict[str, Any], dict[str, Any]]:
+        """Record a person at a widget; return the recording and the states before and after. Raises Playwright errors."""
         async with self.context() as context:
             recorder = DemonstrationRecorder(
                 context, folder / "trace", context=RunContext(), name=widget.does
             )
             await recorder.start()
             page = await context.new_page()
-            await page.goto(address)
+            await page.goto(f"{self.base}/{widget.library}/{widget.name}")
             await recorder.rest()
             before = await read_state(page)
             await do_acts(page, widget.acts, self.file)

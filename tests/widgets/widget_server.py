@@ -1,4 +1,4 @@
-"""Serves the pages of the widgets: `/LIBRARY/WIDGET` shows one, built with esbuild from `pages/`."""
+"""Serves the pages of the widgets: `/LIBRARY/WIDGET` shows one, built with esbuild from `pages/`; `/` is an empty page."""
 
 from __future__ import annotations
 
@@ -65,6 +65,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(200, file.read_bytes(), _KINDS[file.suffix])
         elif len(parts) == 2 and (self.built / f"{parts[0]}.js").is_file():
             self._send(200, self._page(*parts).encode(), "text/html; charset=utf-8")
+        elif parts == [""]:
+            self._send(200, b"<!doctype html><title>Widgets</title><h1>Widgets</h1>", "text/html; charset=utf-8")
         else:
             self._send(204, b"", "text/plain")
 
