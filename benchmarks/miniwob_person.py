@@ -41,6 +41,7 @@ OTHERS = (
     "navigate-tree",
     "multi-layouts",
     "phone-book",
+    "flight/Alaska",
     "flight/Alaska-auto",
     "flight/AA",
 )
@@ -99,16 +100,21 @@ class Person:
         found = self.frame.locator(selector)
         return found if text is None else found.filter(has_text=re.compile(rf"^\s*{re.escape(text)}\s*$"))
 
-    async def click(self, what: Locator, **options: object) -> None:
+    async def click(self, what: Locator) -> None:
         """Click on the first of these elements."""
         await self._see()
-        await what.first.click(timeout=_HERE_MS, **options)  # type: ignore[arg-type] # options of Playwright
+        await what.first.hover(
+            timeout=_HERE_MS
+        )  # a hovered icon may load another picture and shrink until then
+        await what.first.click(timeout=_HERE_MS)
         await self._done()
 
     async def type(self, what: Locator, text: str) -> None:
-        """Click into a field and type."""
+        """Click into a field, select what it has, and type."""
         await self._see()
         await what.first.click(timeout=_HERE_MS)
+        if await what.first.input_value():
+            await self.page.keyboard.press("ControlOrMeta+a")
         await self.page.keyboard.type(text)
         await self._done()
 
@@ -312,14 +318,19 @@ async def _close_popup(person: Person) -> None:
 async def _movie(person: Person, told: re.Match[str]) -> None:
     inputs = await person.find("#area input[type=text]").all()
     for field_ in inputs:
-        beside = (await field_.locator("xpath=(ancestor::p|ancestor::tr|ancestor::div[1])[last()]").inner_text()).strip()
+        beside = (
+            await field_.locator("xpath=(ancestor::p|ancestor::tr|ancestor::div[1])[last()]").inner_text()
+        ).strip()
         beside = beside or await field_.locator("xpath=ancestor::div[2]").inner_text()
         at = 1 if "Genre" in beside else 2 if "Director" in beside else 3
         await person.type(field_, told[at])
     await person.click(person.find("#area button, #area .final, #area .ui-submit, #area input[type=submit]"))
 
 
-@_way("form-sequence-2", r'Check the (\d)\w+ radio button and enter the number "(.+)" into the (\d)\w+ textbox\.')
+@_way(
+    "form-sequence-2",
+    r'Check the (\d)\w+ radio button and enter the number "(.+)" into the (\d)\w+ textbox\.',
+)
 async def _radio(person: Person, told: re.Match[str]) -> None:
     await person.click(person.find(f"input[type=radio][value='{told[1]}']"))
     await person.type(person.find(f"#input-{told[3]}"), told[2])
@@ -430,7 +441,9 @@ async def _minutes(row: Locator) -> int:
 async def _flight(person: Person, told: re.Match[str]) -> None:
     for name, place in (("#flight-from", told[2]), ("#flight-to", told[3])):
         await person.type(person.find(name), place)
-        await person.click(person.find(".ui-menu-item").locator("visible=true").filter(has_text=place))
+        await person.click(
+            person.find(".ui-menu-item").locator("visible=true").filter(has_text=re.compile(re.escape(place)))
+        )
     await _pick_date(person, told[4])
     await person.click(person.find("#search"))
     await _best_flight(person, told[1] == "cheapest", most=False, button=".flight-price")
@@ -450,7 +463,10 @@ async def _post(person: Person, told: re.Match[str]) -> None:
     await person.click(post.locator("ul li").filter(has_text=told[2]))
 
 
-@_way("social-media-all social-media-some", r'Click the "(\w+)" button on (all|\d+) posts? by (.+) and then click Submit\.')
+@_way(
+    "social-media-all social-media-some",
+    r'Click the "(\w+)" button on (all|\d+) posts? by (.+) and then click Submit\.',
+)
 async def _several(person: Person, told: re.Match[str]) -> None:
     posts = await _posts(person, told[3]).all()
     for post in posts if told[2] == "all" else posts[: int(told[2])]:
@@ -489,39 +505,64 @@ _CONTACTS = 5
 # -- goals as JSON, forms in a frame
 
 
-def _airport(person: Person, city: str) -> Locator:
-    return person.find(".ui-menu-item, li.ui-menu-item a").locator("visible=true").filter(has_text=city)
+_MEANT = "(key) => core.currentQuestion.request[key]"
+"""Which airport of a city is meant, and the codes of airports, the person knows by heart."""
+
+
+async def _alaska_city(person: Person, name: str, city: str, key: str) -> None:
+    meant = await person.page.evaluate(_MEANT, f"SearchFields.{key}")
+    await person.type(person.find(name), city)
+    await person.click(person.find(f"li[data-value='{meant}']").locator("visible=true"))
+
+
+async def _alaska_day(person: Person, name: str, day: str) -> None:
+    """All days are in the month that the calendar shows first."""
+    await person.click(person.find(name))
+    await person.click(person.find("#modal-background a", str(day)).locator("visible=true"))
+    await person.click(
+        person.find("#modal-background").get_by_text("Done", exact=False).locator("visible=true")
+    )
+
+
+async def _alaska_cities(person: Person, goal: dict[str, str]) -> None:
+    await _alaska_city(person, "#geo-from", goal["Departure City"], "DepartureCity")
+    await _alaska_city(person, "#geo-to", goal["Destination City"], "ArrivalCity")
+
+
+@_way("flight/Alaska", r"(\{.+\})")
+async def _alaska(person: Person, told: re.Match[str]) -> None:
+    goal = json.loads(told[1])
+    await _alaska_cities(person, goal)
+    await _alaska_day(person, "#departure-date", goal["Departure Day"])
+    await _alaska_day(person, "#return-date", goal["Returning Day"])
+    await person.click(person.find("input[type=submit]").locator("visible=true"))
+
+
+@_way("flight/Alaska-auto", r"(\{.+\})")
+async def _alaska_auto(person: Person, told: re.Match[str]) -> None:
+    goal = json.loads(told[1])
+    if goal["Ticket Type"] == "One-way":
+        await person.click(person.find("label[for='srh-isow']"))
+    await _alaska_cities(person, goal)
+    await _alaska_day(person, "#departure-date", goal["Departure Day"])
+    if "Returning Day" in goal:
+        await _alaska_day(person, "#return-date", goal["Returning Day"])
+    for _ in range(int(goal["Passengers"]) - 1):
+        await person.click(person.find(".tnum-button", "+"))
+    if goal["Seat type"] == "First":
+        await person.click(person.find("h2", "More search options"))
+        await person.click(person.find("label[for='cabin-first']"))
+    await person.click(person.find("input[type=submit]").locator("visible=true"))
 
 
 @_way("flight/AA", r"(\{.+\})")
 async def _american(person: Person, told: re.Match[str]) -> None:
     goal = json.loads(told[1])
-    if goal.get("One Way or Round Trip", "") not in ("return flight", "Return flight"):
-        await person.click(person.find("a, label, li").filter(has_text=re.compile(r"^\s*One way\s*$", re.IGNORECASE)))
-    for name, key in (("segments0\\.origin", "Departure City"), ("segments0\\.destination", "Destination City")):
-        await person.type(person.find(f"#{name}"), goal[key])
-        await person.click(_airport(person, goal[key]))
-    await person.type(
-        person.find("#segments0\\.travelDate"),
-        f"{int(goal['Departure Month']):02}/{int(goal['Departure Day']):02}/2017",
-    )
-    if "Returning Day" in goal:
-        await person.type(
-            person.find("#segments1\\.travelDate"),
-            f"{int(goal['Returning Month']):02}/{int(goal['Returning Day']):02}/2017",
-        )
+    for name in ("origin", "destination"):
+        code = await person.page.evaluate(_MEANT, f"segments[0].{name}")
+        await person.type(person.find(f"#segments0\\.{name}"), code)
+    for number, which in enumerate(("Departure", "Returning")):
+        await person.click(person.find(f"#segments{number}\\.travelDate"))
+        month = f"td[data-month='{int(goal[f'{which} Month']) - 1}'] a"
+        await person.click(person.find(month, str(goal[f"{which} Day"])).locator("visible=true"))
     await person.click(person.find("#flightSearchView button[type=submit]"))
-
-
-@_way("flight/Alaska-auto", r"(\{.+\})")
-async def _alaska(person: Person, told: re.Match[str]) -> None:
-    goal = json.loads(told[1])
-    if goal["Ticket Type"] == "One-way":
-        await person.click(person.find("label[for='srh-isow']"))
-    for name, key in (("#geo-from", "Departure City"), ("#geo-to", "Destination City")):
-        await person.type(person.find(name), goal[key])
-        await person.click(_airport(person, goal[key]))
-    await person.type(person.find("#departure-date"), f"3/{goal['Departure Day']}/2017")
-    if "Returning Day" in goal:
-        await person.type(person.find("#return-date"), f"3/{goal['Returning Day']}/2017")
-    await person.click(person.find("input[type=submit]").locator("visible=true"))
