@@ -35,6 +35,7 @@ from agent.synthesis.patterns.aligned_rows import (
 )
 from agent.synthesis.patterns.branch_conditions import BranchConditionFinder, DecisionPage, InferredCondition
 from agent.synthesis.patterns.decision_pages import DecisionPages
+from agent.synthesis.patterns.detour_evidence import find_thin_evidence
 from agent.synthesis.patterns.extracted_patterns import (
     UNKNOWN_CONDITION,
     BranchPattern,
@@ -286,6 +287,10 @@ class _Stretch:
         if decision is not None:
             body = self.patterns(list_indices(part), takers, takers & decisive)
             made.branches.append(self._detour(part, takers, decision, body))
+            done = [cell for each in positions for cell in self._cells_of(each, takers & decisive)]
+            thin = find_thin_evidence(done)
+            if thin is not None:
+                made.refusals.append(build_refusal(f"branch: {thin}", done))
             return
         for unit in part:
             if unit.loop is not None:
