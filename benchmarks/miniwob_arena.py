@@ -33,6 +33,7 @@ from agent.session import Session
 from agent.synthesis.errors import MetaAgentError
 from agent.synthesis.synthesis_pipeline import MetaAgentPipeline, PipelineConfig
 from agent.synthesis.trace_consensus import find_gap, synthesize_consensus
+from agent.synthesis.utterances.record_templates import RecordTemplate
 from agent.synthesis.utterances.utterance_templates import (
     UtteranceMismatch,
     UtteranceTemplate,
@@ -105,7 +106,7 @@ class Learned:
     """A workflow, and the sentences it understands."""
 
     lowered: WorkflowDocuments
-    template: UtteranceTemplate | None
+    template: UtteranceTemplate | RecordTemplate | None
     shown: frozenset[str]
     """Goals that were demonstrated."""
 

@@ -30,6 +30,7 @@
   const PRESSED = new Set(["Enter", " "]);
   const DRAWN_MS = 60;
   const NativeError = Error;
+  const clock = Date.now.bind(Date); // a page may replace its clock, even by one without `now`
   const document_ = Math.random().toString(36).slice(2);
   const passwords = new WeakSet(); // fields that were password fields once stay secret
 
@@ -133,7 +134,7 @@
     told += 1;
     if (typing && kind !== "typed") typing.told = false; // what is typed on after this has to say where
     const what = {
-      kind, at: seen ? seen.at : -1, foreign: seen ? seen.foreign : false, url: document.URL, time: Date.now(),
+      kind, at: seen ? seen.at : -1, foreign: seen ? seen.foreign : false, url: document.URL, time: clock(),
       tag: el ? tag(el) : null, field: el ? isText(el) : false, secret: el ? isSecret(el) : false,
       pointer: el ? getComputedStyle(el).cursor === "pointer" : false, fading: el ? isFading(el) : false,
       around: el ? isAround(el) : false,
@@ -173,7 +174,7 @@
     askNow();
     const pressed = meant(origin(event));
     if (pressed) tellHover(pressed);
-    pressedAt = Date.now();
+    pressedAt = clock();
     clicked = lastKey = held = other = null;
     dragged = false;
     if (!pressed) return;
@@ -374,7 +375,7 @@
 
   /** What comes into view by scrolling does not appear because of the pointer. */
   function scrolled() {
-    pressedAt = Date.now();
+    pressedAt = clock();
   }
 
   /** The browser also tells a new page of a pointer that rests where it is: only one that moves points at something. */
@@ -382,12 +383,12 @@
     if (!event.isTrusted) return;
     const moved = spot && (spot.x !== event.clientX || spot.y !== event.clientY);
     spot = { x: event.clientX, y: event.clientY };
-    if (moved && !event.buttons) pointed = { el: meant(origin(event)), at: Date.now() };
+    if (moved && !event.buttons) pointed = { el: meant(origin(event)), at: clock() };
   }
 
   /** What appears beside the pointer, without a press, appears because of it. */
   function noteRevealed(changes) {
-    const now = Date.now();
+    const now = clock();
     if (held?.moved) held.changed = true;
     if (held) for (const change of changes) held.added.push(...[...change.addedNodes].filter((node) => node.nodeType === 1 && node !== held.el));
     if (document.readyState !== "complete" || performance.now() - loaded < LOADED_MS) return; // it is still being made
@@ -509,7 +510,7 @@
   // -- keyboard ------------------------------------------------------------------------------------
 
   function keyDown(event) {
-    if (event.isTrusted) pressedAt = Date.now();
+    if (event.isTrusted) pressedAt = clock();
     if (event.isTrusted && !MODIFIERS.has(event.key)) askNow();
     if (!event.isTrusted || event.isComposing || MODIFIERS.has(event.key)) return;
     const el = meant(origin(event)) || document.body;

@@ -30,6 +30,7 @@ from agent.synthesis.traces.trace_evaluation import ASKED, EvaluationResult, Eva
 from agent.synthesis.traces.trace_pages import TracePages
 from agent.synthesis.traces.trace_preparation import convert_targets, normalize_traces
 from agent.synthesis.utterances.utterance_mentions import MentionAnalysis, analyze_mentions, drop_unused_slots
+from agent.synthesis.utterances.utterance_templates import UtteranceTemplate
 from agent.synthesis.utterances.written_templates import write_template
 from agent.synthesis.workflows.workflow_documents import WorkflowDocuments, build_workflow_documents
 from kb_schema.execution_traces import ExecutionTrace, name_traces
@@ -265,7 +266,9 @@ def _keep_sentences(
     lowered: WorkflowDocuments, understanding: MentionAnalysis, inputs: Sequence[str]
 ) -> WorkflowDocuments:
     """Return the documents; the workflow has the template of the traces' sentences, if it can be written."""
-    if understanding.template is None or (inputs and not understanding.template.slots):
+    if not isinstance(understanding.template, UtteranceTemplate):
+        return lowered  # none, or a record: its keys are the inputs
+    if inputs and not understanding.template.slots:
         return lowered  # the name of the task is no sentence with values
     said = [trace.task_description.strip() for trace in understanding.traces]
     text = write_template(understanding.template, said, inputs)

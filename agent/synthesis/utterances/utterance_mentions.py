@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from agent.synthesis.traces.trace_pages import TracePage, TracePages
+from agent.synthesis.utterances.record_templates import RecordTemplate, learn_record_template
 from agent.synthesis.utterances.utterance_templates import (
     UtteranceSlot,
     UtterancesTooDifferent,
@@ -49,7 +50,7 @@ class MentionAnalysis:
     """Traces with the values that their descriptions mention."""
 
     traces: list[ExecutionTrace]
-    template: UtteranceTemplate | None = None
+    template: UtteranceTemplate | RecordTemplate | None = None
     """None if there are no descriptions, or they have no common template."""
     refusal: str | None = None
     """Why there is no template."""
@@ -81,7 +82,7 @@ def analyze_mentions(traces: Sequence[ExecutionTrace], pages: TracePages) -> Men
         return MentionAnalysis(list(traces))
     every = [_TraceMentions(trace, [_element(step, pages) for step in trace.steps]) for trace in traces]
     try:
-        template = learn_template(
+        template = learn_record_template(sentences) or learn_template(
             sentences, [each.acted_on for each in every], [each.typed for each in every]
         )
     except UtterancesTooDifferent as exc:
@@ -102,7 +103,7 @@ def drop_unused_slots(told: MentionAnalysis, inputs: Collection[str]) -> Mention
     """
     if told.template is None:
         return told
-    template = told.template
+    template: UtteranceTemplate | RecordTemplate = told.template
     for slot in template.slots:
         if any(each == slot.name or each.startswith(f"{slot.name}_") for each in inputs):
             continue
@@ -155,7 +156,7 @@ _TraceStepPosition = tuple[int, int]
 
 
 def _choose_mentions(
-    every: Sequence[_TraceMentions], template: UtteranceTemplate
+    every: Sequence[_TraceMentions], template: UtteranceTemplate | RecordTemplate
 ) -> dict[_TraceStepPosition, tuple[str, str]]:
     """Return the key and words for each mentioned step; of several slots with the same words, the one that
     mentions the step in most traces.
