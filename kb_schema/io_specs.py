@@ -38,7 +38,7 @@ class DomExtraction(Model):
 
     method: Literal["dom_extraction", "attribute_extraction"]
     selector: str = Field(min_length=1)
-    """An element id of the current screen, or CSS."""
+    """An element id of the current screen, CSS, or XPath that begins with `/`."""
     attribute: str | None = None
     pattern: str | None = None
     """RE2 pattern; the result is group 1, if there is one."""

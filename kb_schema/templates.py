@@ -140,6 +140,23 @@ def fill_css(template: str, values: Mapping[str, Any]) -> str:
     return fill_selector(doubled, {name.replace(".", "__"): value for name, value in values.items()}, "css")
 
 
+def fill_xpath(template: str, values: Mapping[str, Any]) -> str:
+    r"""Replace every `{x}` in an XPath selector, each value as a string expression.
+
+    Raises `MissingVariable`, and `ValueError` for an unquoted value that is no plain number or word.
+
+    >>> fill_xpath("//tr[td[1]='{name}']/td[2]", {"name": "O'Brien"})
+    '//tr[td[1]="O\'Brien"]/td[2]'
+    """
+    doubled = _VARIABLE.sub(lambda match: "{{" + match[1].replace(".", "__") + "}}", template)
+    return fill_selector(doubled, {name.replace(".", "__"): value for name, value in values.items()}, "xpath")
+
+
+def is_xpath(selector: str) -> bool:
+    """Return whether a selector that may be CSS is XPath: it begins with `/` or `(/`, as no CSS does."""
+    return selector.startswith(("/", "(/"))
+
+
 def fill_pattern(template: str, values: Mapping[str, Any]) -> str:
     r"""Replace every `{x}` in an RE2 pattern; a value matches itself, also percent-encoded.
 

@@ -23,7 +23,9 @@ from kb_schema.templates import (
     fill_tree,
     fill_url,
     fill_value,
+    fill_xpath,
     is_one_variable,
+    is_xpath,
     strings,
     tree_variables,
     url_spellings,
@@ -50,11 +52,13 @@ def can_start_anywhere(call: ActionCall) -> bool:
 
 
 def _fill_target(template: str, values: Mapping[str, Any]) -> Any:
-    """Fill CSS or an element id. Values are quoted, so that none can change the meaning of the CSS; a value
+    """Fill CSS, XPath or an element id. Values are quoted, so that none can change the meaning of the CSS; a value
     that is the whole target can only be an element id.
     """
     if not variables(template):
         return template
+    if is_xpath(template):
+        return fill_xpath(template, values)
     if not is_one_variable(template):
         return fill_css(template, values)
     value = fill_value(template, values)

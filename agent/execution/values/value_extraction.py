@@ -24,7 +24,7 @@ from kb_schema.io_specs import (
     UrlExtraction,
 )
 from kb_schema.selectors import Selector, ValueStrategy, css
-from kb_schema.templates import tree_variables
+from kb_schema.templates import is_xpath, tree_variables
 from kb_schema.url_patterns import compile_pattern
 
 _RULE: TypeAdapter[Extraction] = TypeAdapter(Extraction)
@@ -61,7 +61,7 @@ def list_extraction_selectors(rule: Extraction, elements: Mapping[str, Selector]
     current: Extraction | None = rule
     while current is not None:
         if isinstance(current, DomExtraction | TableExtraction):
-            found.append(elements.get(current.selector) or css(current.selector))
+            found.append(elements.get(current.selector) or _css_or_xpath(current.selector))
         current = current.fallback
     return found
 
@@ -94,11 +94,17 @@ async def _apply_rule(
 
 
 def _selector(target: str, values: Mapping[str, Any], elements: Mapping[str, Selector]) -> Selector:
-    """The selector of an element of the current screen, with its parameters filled, else CSS."""
+    """The selector of an element of the current screen, with its parameters filled, else CSS or XPath."""
     selector = elements.get(target)
     if selector is None:
-        return css(target)
+        return _css_or_xpath(target)
     return fill_selector_parameters(selector, values) if selector.parameterized else selector
+
+
+def _css_or_xpath(target: str) -> Selector:
+    if not is_xpath(target):
+        return css(target)
+    return Selector(strategies=(ValueStrategy(type="xpath", value=target),))
 
 
 async def _read(

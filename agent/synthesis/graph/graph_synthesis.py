@@ -425,7 +425,8 @@ def _bindings(info: ParameterizableInfo | None) -> list[ValueBinding]:
     if info is None:
         return []
     targets = [] if info.target is None else [info.target.binding, *info.target.also]
-    return [*info.bindings.values(), *targets]
+    readings = [each.reading for each in info.bindings.values() if each.reading is not None]
+    return [*info.bindings.values(), *targets, *(each for reading in readings for each in reading.named_by)]
 
 
 def _readings(patterns: ExtractedPatterns) -> dict[int, list[GraphReading]]:

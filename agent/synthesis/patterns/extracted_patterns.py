@@ -39,9 +39,11 @@ class PageReading:
 
     name: str
     selector: str
-    """CSS."""
+    """CSS; XPath if it begins with `/`."""
     pattern: str | None = None
     """RE2 pattern; group 1 is the value."""
+    named_by: tuple[ValueBinding, ...] = ()
+    """The variables of the selector."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from agent.synthesis.alignment.aligned_traces import AlignedCell, AlignedPositio
 from agent.synthesis.patterns.choice_labels import describe_choice, find_choice_label
 from agent.synthesis.patterns.extracted_patterns import PageReading, ValueBinding
 from agent.synthesis.patterns.opened_names import find_opened_names
+from agent.synthesis.patterns.read_rows import find_row_reading
 from agent.synthesis.traces.element_fingerprints import merge_step_fingerprints
 from agent.synthesis.traces.trace_pages import TracePage, TracePages
 from agent.synthesis.utterances.value_forms import build_identifier
@@ -78,6 +79,7 @@ class ValueBinder:
             or self._from_lists(texts, label)
             or self._as_before(texts, label)
             or self._from_search(texts, position, label)
+            or (None if chosen else self._from_rows(texts, position, label or key))
             or self._from_pages(texts, position, label or key, own_page=not chosen)
             or self._from_a_person(texts, position, label, key)
         )
@@ -278,6 +280,30 @@ class ValueBinder:
                     evidence=told,
                 )
         return None
+
+    def _from_rows(
+        self, texts: Mapping[RowKey, str], position: AlignedPosition, label: str
+    ) -> ValueBinding | None:
+        """Bind to what the step's page shows in the row that an input names."""
+        cells = {row: cell for row in texts if (cell := _cell_for(position, row)) is not None}
+        if len(cells) < len(texts) or not all(
+            text in (cells[row].step.html_before or "") for row, text in texts.items()
+        ):
+            return None
+        told = self.list_texts(texts)
+        found = find_row_reading(
+            cells, texts, told, self._pages, lambda words: self._from_inputs(words, "") is not None
+        )
+        named = None if found is None else self._from_inputs(found.words, "")
+        if found is None or named is None:
+            return None
+        selector = found.selector(named.name)
+        name = self._named(build_identifier(label) or "value", f"page {selector}")
+        told_by = f"the row that {named.name} names showed the value in {len(texts)} of {len(texts)} rows"
+        at_hand = PageReading(name, selector, None, (named,))
+        return ValueBinding(
+            name, "output", f"{{{name}}}", str(position.index), at_hand, description=label, evidence=told_by
+        )
 
     def _as_before(self, texts: Mapping[RowKey, str], label: str) -> ValueBinding | None:
         """Bind to an earlier input of a person with the same values."""

@@ -88,7 +88,7 @@ class RecordTemplate(Model):
 
 
 def read_record(utterance: str) -> Record | None:
-    """Return the keys and values of a text; None if it is no record.
+    r"""Return the keys and values of a text; None if it is no record.
 
     >>> read_record('{"City": "Rhodes", "Day": 3}')
     {'City': 'Rhodes', 'Day': '3'}

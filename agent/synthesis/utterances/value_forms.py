@@ -24,6 +24,15 @@ _AMOUNT = re.compile(
     )
 )
 """An amount with a sign or a word of its unit: "$1,000.00", "60.50 AUD", "5%". Groups are written with commas."""
+_TIME = re.compile(
+    r"(?P<hour>[01]?\d|2[0-3])(?::(?P<minute>[0-5]\d))?(?::00)?\s*(?P<half>[ap]\.?m\.?)?", re.IGNORECASE
+)
+"""A time of day: "4:05 PM", "4 pm", "16:05". A number alone is none."""
+_NOON = 12
+_TELEPHONE = re.compile(r"\+?[\d\s().-]*[\s().-][\d\s().-]*")
+"""A telephone number with marks between its digits."""
+_LEAST_DIGITS, _MOST_DIGITS = 7, 15
+_NAME = re.compile(r"([^\W\d_]+(?:['\u2019-][^\W\d_]+)*) ([^\W\d_]+(?:['\u2019-][^\W\d_]+)*)")
 _OWNING = re.compile(r"(.*\w)['\u2019]s")
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 
@@ -95,6 +104,51 @@ def _read_amount(text: str) -> str | None:
     """Return the number of an amount of money or a share, as fields take it: without sign and groups."""
     match = _AMOUNT.fullmatch(text)
     return None if match is None else ungroup_number(match["behind"] or match["before"])
+
+
+@register_form("clock")
+def _clock(text: str) -> str | None:
+    """Return a time of day as time fields take it: "16:05" for "4:05 PM"."""
+    told = _TIME.fullmatch(text)
+    if told is None:
+        return None
+    hour, half = int(told["hour"]), (told["half"] or "").replace(".", "").lower()
+    if half and not 1 <= hour <= _NOON:
+        return None
+    if half:
+        hour = hour % 12 + (12 if half == "pm" else 0)
+    return f"{hour:02}:{told['minute'] or '00'}" if told["minute"] or half else None
+
+
+@register_form("clock_12")
+def _clock_12(text: str) -> str | None:
+    """Return a time of day with its half: "4:05 PM" for "16:05"."""
+    told = _clock(text)
+    if told is None:
+        return None
+    hour, minute = told.split(":")
+    return f"{int(hour) % 12 or 12}:{minute} {'PM' if int(hour) >= _NOON else 'AM'}"
+
+
+@register_form("digits")
+def _digits(text: str) -> str | None:
+    """Return the digits of a telephone number: "2105550199" for "(210) 555-0199"."""
+    digits = "" if _day(text) is not None else re.sub(r"\D", "", text)
+    return digits if _TELEPHONE.fullmatch(text) and _LEAST_DIGITS <= len(digits) <= _MOST_DIGITS else None
+
+
+@register_form("given_name")
+def _given_name(text: str) -> str | None:
+    """Return "Ada" for "Ada Lovelace"; a name of three words may be split in two ways."""
+    name = _NAME.fullmatch(text)
+    return None if name is None else name[1]
+
+
+@register_form("family_name")
+def _family_name(text: str) -> str | None:
+    """Return "Lovelace" for "Ada Lovelace"."""
+    name = _NAME.fullmatch(text)
+    return None if name is None else name[2]
 
 
 def _dated(pattern: str) -> ValueForm:

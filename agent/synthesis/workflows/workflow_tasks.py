@@ -18,7 +18,7 @@ from kb_schema.conditions import OnScreen
 from kb_schema.io_specs import DomExtraction, InputSpec, IoSpec, OutputSpec
 from kb_schema.selectors import Selector, SessionStrategy, Strategy, TemplateStrategy, ValueStrategy
 from kb_schema.tasks import Task, TaskStep
-from kb_schema.templates import selector_parameters, strings, tree_variables, variables
+from kb_schema.templates import is_xpath, selector_parameters, strings, tree_variables, variables
 from kb_schema.wait_triggers import ObservabilityTrigger
 
 _STEP_TYPES = {
@@ -100,6 +100,7 @@ class TaskWriter:
             screen = here
         used = tree_variables([step.to_json() for step in steps])
         used |= {name for step in steps for name in _parameters_of(step.action.target)}
+        used |= tree_variables([each.extraction.to_json() for each in outputs])
         needs = frozenset(used - {output.name for output in outputs} - literals.keys())
         inputs = [self._input(name) for name in sorted(needs)]
         inputs += [
@@ -227,9 +228,19 @@ def _parameters_of(target: object) -> Iterator[str]:
 
 
 def _reads(reading: GraphReading) -> ActionCall:
-    return ActionCall.model_validate(
-        {"action_type": "get_screen_content", "target": {"type": "css", "value": reading.selector}}
-    )
+    target: dict[str, Any] = {"type": "css", "value": reading.selector}
+    if is_xpath(reading.selector):
+        names = sorted(variables(reading.selector))
+        template = reading.selector
+        for name in names:
+            template = template.replace(f"{{{name}}}", f"{{{{{name}}}}}")
+        target = {
+            "type": "parameterized_xpath",
+            "template": template,
+            "parameters": names,
+            "required_context": names,
+        }
+    return ActionCall.model_validate({"action_type": "get_screen_content", "target": target})
 
 
 def _output(reading: GraphReading, step_id: str) -> OutputSpec:
