@@ -25,6 +25,7 @@ from agent.synthesis.patterns.extracted_patterns import (
     TargetParameter,
 )
 from agent.synthesis.patterns.nested_rows import find_nested_template
+from agent.synthesis.patterns.ordinal_targets import find_ordinal_target
 from agent.synthesis.patterns.row_columns import add_column_template, name_by_column
 from agent.synthesis.patterns.row_templates import find_row_template
 from agent.synthesis.patterns.target_agreement import AgreedTarget, find_agreed_target, find_words_target
@@ -323,6 +324,7 @@ class PositionClassifier:
             return by_inputs if by_inputs is not None and by_inputs.also else found
         return (
             by_inputs
+            or find_ordinal_target(cells, self._pages, told)
             or self._find_opened(cells)
             or found
             or (None if many else find_row_template(cells, self._pages, {}))

@@ -68,6 +68,9 @@ class ValueBinder:
 
         `item` returns the item of a row's round, inside a loop over items.
         """
+        whole = self._from_whole_list(values)
+        if whole is not None:
+            return whole
         texts = {row: as_text(value) for row, value in values.items()}
         chosen = key == "row"
         label = (
@@ -226,6 +229,21 @@ class ValueBinder:
         told = f"equals the item of the input {key} in each round"
         name = "item" if not field else f"item_{build_identifier(field)}"
         return ValueBinding(name, "item", _template(name, around), field, description=label, evidence=told)
+
+    def _from_whole_list(self, values: RowValues) -> ValueBinding | None:
+        """Bind several values that one step gives, such as the options of a list, to the list input that has them all."""
+        if not any(isinstance(value, list | tuple) for value in values.values()):
+            return None
+        chosen = {
+            row: sorted(map(as_text, value if isinstance(value, list | tuple) else [value]))
+            for row, value in values.items()
+        }
+        for key in find_list_inputs([self._data(row[0]) for row in values]):
+            if all(sorted(map(as_text, self._data(row[0])[key])) == each for row, each in chosen.items()):
+                name = self._named(build_identifier(key), f"input {key}")
+                told = f"the items of the input {key} in {len(chosen)} of {len(chosen)} rows, in any order"
+                return ValueBinding(name, "input", f"{{{name}}}", key, evidence=told)
+        return None
 
     def _data(self, trace: str) -> Mapping[str, Any]:
         """Return the input data of a trace; empty if the alignment does not contain its traces."""

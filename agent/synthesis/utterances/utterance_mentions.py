@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from agent.synthesis.traces.trace_pages import TracePage, TracePages
+from agent.synthesis.utterances.ordinal_mentions import find_ordinal_mentions
 from agent.synthesis.utterances.record_templates import RecordTemplate, learn_record_template
 from agent.synthesis.utterances.utterance_templates import (
     UtteranceSlot,
@@ -67,7 +68,7 @@ class _TraceMentions:
     @property
     def typed(self) -> set[str]:
         """The values that were typed in the trace."""
-        return {text for step in self.trace.steps if (text := _typed(step)) is not None}
+        return {text for step in self.trace.steps for text in _list_typed(step)}
 
     @property
     def acted_on(self) -> set[str]:
@@ -92,7 +93,8 @@ def analyze_mentions(traces: Sequence[ExecutionTrace], pages: TracePages) -> Men
     for each, sentence in zip(every, sentences, strict=True):
         each.values = expand_value_forms(template.parse(sentence))
     chosen = _choose_mentions(every, template)
-    return MentionAnalysis(_mark_exceptions(_marked(every, chosen, pages), chosen), template)
+    told = _mark_exceptions(_marked(every, chosen, pages), chosen)
+    return MentionAnalysis(_mark_places(told, every, pages), template)
 
 
 def drop_unused_slots(told: MentionAnalysis, inputs: Collection[str]) -> MentionAnalysis:
@@ -143,6 +145,15 @@ def _element(step: TraceStep, pages: TracePages) -> Element | None:
     return None if page is None or not isinstance(step.target, Selector) else page.find(step.target)
 
 
+def _list_typed(step: TraceStep) -> list[str]:
+    """Return what was typed in a step; several texts where several options of a list were chosen."""
+    value = (step.args or {}).get("value")
+    if step.action_type in TYPING and isinstance(value, list | tuple):
+        return [as_text(each) for each in value]
+    typed = _typed(step)
+    return [] if typed is None else [typed]
+
+
 def _typed(step: TraceStep) -> str | None:
     value = (step.args or {}).get("value")
     return as_text(value) if step.action_type in TYPING and value not in (None, "") else None
@@ -161,11 +172,16 @@ def _choose_mentions(
     """Return the key and words for each mentioned step; of several slots with the same words, the one that
     mentions the step in most traces.
     """
+    at_once = {slot for each in every for slot in _list_given_at_once(each)}
     fitting: dict[_TraceStepPosition, dict[str, str]] = {}
     support: dict[tuple[str, str], set[int]] = defaultdict(set)
     for number, each in enumerate(every):
         for at, (step, element) in enumerate(zip(each.trace.steps, each.elements, strict=True)):
-            found = dict(_match_mentions(step, element, each.values))
+            found = {
+                key: words
+                for key, words in _match_mentions(step, element, each.values)
+                if not (key.removesuffix(ITEM) in at_once and step.action_type in TYPING)
+            }
             if found:
                 fitting[number, at] = found
             for key in found:
@@ -179,6 +195,19 @@ def _choose_mentions(
         if _certain(best, slots) or 2 * len(support[action, best]) >= len(told):
             chosen[number, at] = (best, found[best])
     return chosen
+
+
+def _list_given_at_once(mentions: _TraceMentions) -> Iterator[str]:
+    """Yield the lists whose items one step of a trace gives together: options of a list, not rounds of a loop."""
+    for step in mentions.trace.steps:
+        value = (step.args or {}).get("value")
+        if step.action_type in TYPING and isinstance(value, list | tuple):
+            given = sorted(map(as_text, value))
+            yield from (
+                key
+                for key, items in mentions.values.items()
+                if isinstance(items, list) and sorted(items) == given
+            )
 
 
 def _match_mentions(
@@ -297,6 +326,27 @@ def _list_name_strategies(
         by_words = ValueStrategy(type="xpath-text", value=value)
         if page.find(Selector(strategies=(by_words,))) is element:
             yield by_words
+
+
+def _mark_places(
+    traces: list[ExecutionTrace], every: Sequence[_TraceMentions], pages: TracePages
+) -> list[ExecutionTrace]:
+    """Return the traces; steps that the description chooses by a place, and that nothing else names, are marked."""
+    places = find_ordinal_mentions(
+        [each.trace.steps for each in every],
+        [each.elements for each in every],
+        [each.values for each in every],
+        pages,
+    )
+    made = []
+    for number, trace in enumerate(traces):
+        steps = list(trace.steps)
+        for at, step in enumerate(steps):
+            if (number, at) in places and MENTION not in step.metadata:
+                more = {**step.metadata, MENTION: places[number, at]}
+                steps[at] = step.model_copy(update={"metadata": more})
+        made.append(trace.model_copy(update={"steps": tuple(steps)}))
+    return made
 
 
 # -- words that do not name an element

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property, reduce
 
 from agent.synthesis.errors import MetaAgentError
-from agent.synthesis.utterances.value_forms import build_identifier, list_forms
+from agent.synthesis.utterances.value_forms import PARTS, build_identifier, list_forms
 from kb_schema.base import Model
 
 LEAST_SHARED = 0.5
@@ -25,6 +25,7 @@ _SAME_WORDS = {
     **dict.fromkeys(("he", "she", "they", "him", "her", "them", "his", "hers", "their", "theirs"), "they"),
     "an": "a",
 }
+_COMMAS = frozenset({",", ";"})
 _COUNTING = frozenset({",", ";", "and", "or", "&"})
 _WORD = re.compile(
     r"""["\u201c](?P<double>[^"\u201c\u201d]*)["\u201d]"""
@@ -111,11 +112,13 @@ class UtteranceSlot(Model):
     """Whether the text in the slot is always quoted."""
     many: bool = False
     """Whether the slot contains an enumeration."""
+    commas_only: bool = False
+    """Whether only commas separate the items of the enumeration: "Antigua and Barbuda" is one."""
     may_be_empty: bool = False
 
     def value(self, text: str) -> str | list[str]:
         """Return the value of a text in this slot: a string, or the items of a list."""
-        return split_listed_items(text) if self.many else text
+        return split_listed_items(text, commas_only=self.commas_only) if self.many else text
 
 
 class UtteranceTemplate(Model):
@@ -179,8 +182,8 @@ def split_words(utterance: str) -> list[UtteranceWord]:
     return found
 
 
-def split_listed_items(text: str) -> list[str]:
-    """Return the items of an enumeration.
+def split_listed_items(text: str, *, commas_only: bool = False) -> list[str]:
+    """Return the items of an enumeration; `commas_only`: words such as "and" belong to the items.
 
     >>> split_listed_items("red, green and blue"), split_listed_items("nothing")
     (['red', 'green', 'blue'], [])
@@ -188,9 +191,10 @@ def split_listed_items(text: str) -> list[str]:
     if text.strip().casefold() in NOTHING | {""}:
         return []
     words = split_words(text)
+    between = _COMMAS if commas_only else _COUNTING
     groups: list[list[UtteranceWord]] = [[]]
     for word in words:
-        if not word.quoted and word.text.casefold() in _COUNTING:
+        if not word.quoted and word.text.casefold() in between:
             groups.append([])
         else:
             groups[-1].append(word)
@@ -301,8 +305,9 @@ class _SharedWords:
 
 
 def is_mentioned(text: str, used: Collection[str]) -> bool:
-    """Whether a text, in one of its forms, is in `used`."""
-    return any(each in used for each in (text, *list_forms(text).values())) and any(map(str.isalnum, text))
+    """Whether a text, in one of its forms, is in `used`; a part of it is another text."""
+    forms = (told for name, told in list_forms(text).items() if name not in PARTS)
+    return any(each in used for each in (text, *forms)) and any(map(str.isalnum, text))
 
 
 def _with_gaps(
@@ -413,17 +418,23 @@ def _complete_slot(
     slot: UtteranceSlot, seen: Sequence[tuple[str, bool]], used: Sequence[Collection[str]]
 ) -> UtteranceSlot:
     texts = [text for text, _ in seen]
-    pieces = [split_listed_items(text) for text in texts]
     quoted = all(quoted for _, quoted in seen)
-    several = any(len(each) > 1 or (text and not each) for text, each in zip(texts, pieces, strict=True))
-    counted = several and all(
-        is_mentioned(piece, acted) for each, acted in zip(pieces, used, strict=True) for piece in each
-    )
+    ways = [way for way in (False, True) if _is_enumeration(texts, used, commas_only=way)]
     return UtteranceSlot(
         name=slot.name,
         quoted=quoted,
-        many=counted and not quoted,
+        many=bool(ways) and not quoted,
+        commas_only=bool(ways) and ways[0],
         may_be_empty=any(not text for text in texts),
+    )
+
+
+def _is_enumeration(texts: Sequence[str], used: Sequence[Collection[str]], *, commas_only: bool) -> bool:
+    """Whether some text has several items, and each item of each was typed or acted on."""
+    pieces = [split_listed_items(text, commas_only=commas_only) for text in texts]
+    several = any(len(each) > 1 or (text and not each) for text, each in zip(texts, pieces, strict=True))
+    return several and all(
+        is_mentioned(piece, acted) for each, acted in zip(pieces, used, strict=True) for piece in each
     )
 
 

@@ -14,6 +14,8 @@ from kb_schema.transforms import ungroup_number
 ValueForm = Callable[[str], str | None]
 FORMS: dict[str, ValueForm] = {}
 """Maps the name of a form to the function that writes a text in it."""
+PARTS = frozenset({"given_name", "family_name"})
+"""Forms that leave out a part of the text."""
 
 _DATES = ("%Y-%m-%d", "%m/%d/%Y", "%d.%m.%Y", "%B %d, %Y", "%d %B %Y", "%b %d, %Y", "%d %b %Y")
 """Accepted date formats. With slashes, the month comes first, as in the en-US locale."""
