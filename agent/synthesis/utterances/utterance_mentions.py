@@ -107,7 +107,7 @@ def drop_unused_slots(told: MentionAnalysis, inputs: Collection[str]) -> Mention
         return told
     template: UtteranceTemplate | RecordTemplate = told.template
     for slot in template.slots:
-        if any(each == slot.name or each.startswith(f"{slot.name}_") for each in inputs):
+        if any(_uses(each, slot.name) for each in inputs):
             continue
         shown = sorted({template.texts(trace.task_description.strip())[slot] for trace in told.traces})
         if len(shown) > 1:
@@ -116,6 +116,11 @@ def drop_unused_slots(told: MentionAnalysis, inputs: Collection[str]) -> Mention
             return replace(told, refusal=why)
         template = template.fixed(slot, shown[0])
     return replace(told, template=template)
+
+
+def _uses(name: str, slot: str) -> bool:
+    """Whether an input is a slot, one of its forms, or another slot's text in the letters that it says."""
+    return name == slot or name.startswith(f"{slot}_") or name.endswith(f"_in_{slot}")
 
 
 def list_element_names(element: Element | None) -> list[str]:

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property, reduce
 
 from agent.synthesis.errors import MetaAgentError
-from agent.synthesis.utterances.value_forms import PARTS, build_identifier, list_forms
+from agent.synthesis.utterances.value_forms import LETTERS, PARTS, build_identifier, list_forms
 from kb_schema.base import Model
 
 LEAST_SHARED = 0.5
@@ -491,7 +491,10 @@ def _ends(part: UtteranceWord | UtteranceSlot, words: Sequence[UtteranceWord], a
 def expand_value_forms(values: Mapping[str, str | list[str]]) -> dict[str, str | list[str]]:
     """Return the values of a description in every form in which a workflow may take them."""
     told: dict[str, str | list[str]] = dict(values)
-    for name, value in values.items():
-        if isinstance(value, str):
-            told |= {f"{name}_{form}": text for form, text in list_forms(value).items()}
+    plain = {name: value for name, value in values.items() if isinstance(value, str)}
+    for name, value in plain.items():
+        told |= {f"{name}_{form}": text for form, text in list_forms(value).items()}
+        written = LETTERS.get(value.casefold())
+        if written is not None:  # "in upper case": of another value
+            told |= {f"{other}_in_{name}": written(text) for other, text in plain.items() if other != name}
     return told

@@ -39,6 +39,17 @@ _OWNING = re.compile(r"(.*\w)['\u2019]s")
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 
 
+LETTERS: dict[str, Callable[[str], str]] = {
+    "upper": str.upper,
+    "uppercase": str.upper,
+    "capital": str.upper,
+    "lower": str.lower,
+    "lowercase": str.lower,
+    "small": str.lower,
+}
+"""Words that say in which letters another value is meant, and what they make of it."""
+
+
 def register_form(name: str) -> Callable[[ValueForm], ValueForm]:
     """Register a form under a name."""
 
