@@ -70,9 +70,15 @@ async def enters_a_rate(page: Page, given: Mapping[str, str], _dice: random.Rand
 async def test_what_the_page_shows_beside_a_name_is_read_there_and_an_unknown_name_is_not_done(
     browser, tmp_path
 ):
-    rows = "".join(f"<div class=line><b>{name}</b><span class=rate>{rate}</span></div>" for name, rate in RATES.items())
-    form = Form(f"<body><h1>Rates</h1>{rows}<form method=post><label>Rate <input name=rate></label><button>Save</button></form></body>")
-    shown = [(f"Enter the rate of {each} and save it.", {"money": each}) for each in ("Krone", "Lira", "Zloty")]
+    rows = "".join(
+        f"<div class=line><b>{name}</b><span class=rate>{rate}</span></div>" for name, rate in RATES.items()
+    )
+    form = Form(
+        f"<body><h1>Rates</h1>{rows}<form method=post><label>Rate <input name=rate></label><button>Save</button></form></body>"
+    )
+    shown = [
+        (f"Enter the rate of {each} and save it.", {"money": each}) for each in ("Krone", "Lira", "Zloty")
+    ]
     ends, _ = await _says(
         browser, tmp_path, form, enters_a_rate, shown,
         ["Enter the rate of Peso and save it.", "Enter the rate of Guilder and save it."],
@@ -152,7 +158,9 @@ async def test_the_n_th_of_a_kind_is_chosen_by_the_number_of_the_sentence_though
 ):
     boxes = "".join(f"<input type=checkbox name=box value=b{number}>" for number in (1, 2, 3))
     fields = "".join(f"<input type=text name=t{number} id=text-{number}>" for number in (1, 2, 3))
-    form = Form(f"<body><form method=post><div>{boxes}</div><div>{fields}</div><button>Save</button></form></body>")
+    form = Form(
+        f"<body><form method=post><div>{boxes}</div><div>{fields}</div><button>Save</button></form></body>"
+    )
     sentence = 'Tick the {} box and write "{}" into the {} field.'
     shown = [
         (sentence.format(_place(box), text, _place(at)), {"box": str(box), "text": text, "field": str(at)})
@@ -172,7 +180,9 @@ async def writes_in_letters(page: Page, given: Mapping[str, str], _dice: random.
 
 
 async def test_a_word_of_the_sentence_says_in_which_letters_a_value_is_written(browser, tmp_path):
-    form = Form("<body><form method=post><label>Sign <input name=sign></label><button>Save</button></form></body>")
+    form = Form(
+        "<body><form method=post><label>Sign <input name=sign></label><button>Save</button></form></body>"
+    )
     sentence = 'Write "{}" in {} case letters.'
     shown = [
         (sentence.format("Ada", "upper"), {"sign": "ADA"}),

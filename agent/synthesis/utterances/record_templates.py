@@ -60,7 +60,8 @@ class RecordTemplate(Model):
     def fixed(self, slot: UtteranceSlot, text: str) -> RecordTemplate:
         """Return the template that expects a text at a slot."""
         key = next(each for each in self.keys if _name(each) == slot.name)
-        return self.model_copy(update={"always": {**self.always, key: text}})
+        always = {**self.always, key: text}  # a copy of the model would keep the slots that are cached
+        return RecordTemplate(keys=self.keys, lists=self.lists, optional=self.optional, always=always)
 
     def _read(self, utterance: str) -> Record:
         record = read_record(utterance)

@@ -588,3 +588,13 @@ async def test_the_page_decides_as_the_schema_does_which_names_are_secret(browse
         ] == []
     finally:
         await page.close()
+
+
+async def test_a_page_that_replaces_its_clock_is_recorded(browser, tmp_path):
+    clockless = FORM.replace(
+        "<script>", "<script>const Real = Date; Date = function () { return new Real(2017, 2, 1) };", 1
+    )
+    async with watched(browser, tmp_path / "trace", clockless) as person:
+        await person.page.fill("[name=n]", "Ada")
+        _, trace = await person.done()
+    assert ("fill", "Ada") in [each[:2] for each in told(trace)]

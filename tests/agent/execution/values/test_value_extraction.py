@@ -240,3 +240,12 @@ def test_an_action_document_without_a_required_parameter_names_it():
         bind_call(document, call, call)
     given = ActionCall(action_type="type_it", text="Tern")
     assert bind_call(document, given, given) == {"text": "Tern", "note": ""}
+
+
+async def test_a_value_is_read_by_xpath_and_the_name_of_its_row_cannot_change_what_is_read(page):
+    await page.set_content(_page(HARD))
+    rule = RULE.validate_python(
+        {"method": "dom_extraction", "selector": "//tr[td[1][normalize-space()='{name}']]//a"}
+    )
+    assert await extract_value(rule, page, {"name": HARD}, {}) == "GO 1"
+    assert await extract_value(rule, page, {"name": "x'] or '1'='1"}, {}) is MISSING

@@ -235,3 +235,41 @@ def test_a_value_in_other_letters_is_the_value():
 
     assert isinstance(node, ActionNode)
     assert node.args == {"value": "{look}"}
+
+
+@pytest.mark.parametrize(
+    ("text", "form", "told"),
+    [
+        ("4:05 PM", "clock", "16:05"),
+        ("12:10 am", "clock", "00:10"),
+        ("12:30 PM", "clock", "12:30"),
+        ("4 pm", "clock", "16:00"),
+        ("18:49", "clock_12", "6:49 PM"),
+        ("13:00 PM", "clock", None),
+        ("7", "clock", None),
+        ("(210) 555-0199", "digits", "2105550199"),
+        ("2016-12-05", "digits", None),
+        ("555-01", "digits", None),
+        ("Ada Lovelace", "given_name", "Ada"),
+        ("Ada Lovelace", "family_name", "Lovelace"),
+        ("Ada King Lovelace", "family_name", None),
+    ],
+)
+def test_times_telephone_numbers_and_names_are_known_in_the_notations_of_fields(text, form, told):
+    assert list_forms(text).get(form) == told
+
+
+def test_a_word_for_letters_writes_the_other_values_in_them():
+    told = expand_value_forms({"type": "Ada", "all": "upper"})
+    assert told["type_in_all"] == "ADA"
+    assert "type_in_all" not in expand_value_forms({"type": "Ada", "all": "wavy"})
+
+
+def test_items_with_a_word_such_as_and_are_told_apart_by_commas_if_they_were_acted_on_so():
+    template = learn_template(
+        ["Select Antigua and Barbuda now.", "Select Cuba, Peru now."],
+        [{"Antigua and Barbuda"}, {"Cuba", "Peru"}],
+    )
+    assert template.parse("Select Trinidad and Tobago, Cuba now.") == {
+        "select": ["Trinidad and Tobago", "Cuba"]
+    }
