@@ -12,7 +12,7 @@ PACKAGES := periplus agent mcp_server loaders kb_store web_pages kb_schema seeds
 STYLED := $(wildcard $(PACKAGES) tests benchmarks scripts)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-base setup-mongod setup-django setup-miniwob setup-plain setup-zoo setup-zoo-sample setup-changes setup-widgets zoo maps changes widgets setup-livekit setup-conformance demo test nightly fuzz audit sbom durations lint format bench conformance readme-picture docs constraints clean sentences
+.PHONY: help setup setup-base setup-mongod setup-django setup-miniwob setup-plain setup-zoo setup-zoo-sample setup-changes setup-widgets zoo maps changes widgets miniwob setup-livekit setup-conformance demo test nightly fuzz audit sbom durations lint format bench conformance readme-picture docs constraints clean sentences
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -93,6 +93,10 @@ changes: setup-changes ## measure verifying after interface changes and applicat
 # Goes on where it was interrupted; out/widgets has the results.
 widgets: setup-widgets ## measure recording and replaying on the widgets of component libraries (a quarter of an hour or more)
 	@$(BIN)/python -m tests.widgets measure
+
+# Goes on where it was interrupted; out/miniwob has recordings and results.
+miniwob: setup-miniwob ## measure workflows made of demonstrations on MiniWoB++ and write the table of docs/benchmarks.md (under an hour)
+	@$(BIN)/python -m benchmarks.miniwob $(if $(PERIPLUS_BENCH_DATA),--demos $(PERIPLUS_BENCH_DATA)/miniwob_demos) --write docs/benchmarks.md
 
 # A version that the service does not know counts as not looked at, and that is an error: without a network it is red.
 audit: setup-base ## look for known vulnerabilities of the pinned versions; red also if the service cannot be asked

@@ -110,6 +110,11 @@ class Learned:
     shown: frozenset[str]
     """Goals that were demonstrated."""
 
+    @property
+    def needed(self) -> list[str]:
+        """The inputs without which the workflow does not run."""
+        return [spec.name for spec in self.lowered.workflow.io_spec.inputs if spec.required]
+
     def inputs(self, goal: str) -> dict[str, Any]:
         """What a goal says for the workflow's inputs. Raises `UtteranceMismatch`."""
         if self.template is None:
@@ -159,6 +164,9 @@ class Arena:
             inputs = learned.inputs(goal)
         except UtteranceMismatch as exc:
             return Ending("refused", goal, str(exc))
+        missing = [name for name in learned.needed if name not in inputs]
+        if missing:
+            return Ending("refused", goal, f"the workflow asks for {', '.join(missing)}, which no goal says")
         error = await self._done(learned.lowered, inputs)
         over, reward = await read_reward(self.page)
         if over and reward == 1:

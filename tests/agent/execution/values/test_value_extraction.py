@@ -247,5 +247,5 @@ async def test_a_value_is_read_by_xpath_and_the_name_of_its_row_cannot_change_wh
     rule = RULE.validate_python(
         {"method": "dom_extraction", "selector": "//tr[td[1][normalize-space()='{name}']]//a"}
     )
-    assert await extract_value(rule, page, {"name": HARD}, {}) == "GO 1"
+    assert await extract_value(rule, page, {"name": HARD}, {}) == "Go 1"
     assert await extract_value(rule, page, {"name": "x'] or '1'='1"}, {}) is MISSING
