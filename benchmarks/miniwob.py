@@ -10,7 +10,7 @@ gave. That is done for several draws. Nothing in the synthesis knows a task.
     python -m benchmarks.miniwob --tasks buy-ticket,flight/AA --k 5 --again
 
 Two kinds of tasks: those with demonstrations of people (--demos; a folder for each task, with .json or .json.gz in the
-format of stanfordnlp/miniwob-plusplus-demos), and those that the scripted person of benchmarks/miniwob_person.py shows
+format of stanfordnlp/miniwob-plusplus-demos), and those that the scripted person of benchmarks/miniwob_ways.py shows
 (recorded into OUT/shown where they are missing). The pages are in --pages (`make setup-miniwob`). Each draw is kept
 in OUT/draws.jsonl and left out the next time; --again repeats it. What the table says of a goal:
 

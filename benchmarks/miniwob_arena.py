@@ -41,8 +41,9 @@ from agent.synthesis.utterances.utterance_templates import (
 )
 from agent.synthesis.workflows.workflow_documents import WorkflowDocuments
 from benchmarks.miniwob_pages import open_task, read_reward, served, set_goal
-from benchmarks.miniwob_person import FormState, find_wrong_values, read_forms, states_of
+from benchmarks.miniwob_person import FormState, find_wrong_values, read_forms
 from benchmarks.miniwob_recordings import read_demonstration, sessions
+from benchmarks.miniwob_ways import states_of
 from kb_schema import SourcedDocument, assemble
 from kb_schema.execution_traces import ExecutionTrace
 from kb_schema.websites import Website

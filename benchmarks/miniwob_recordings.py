@@ -16,7 +16,8 @@ from playwright.async_api import Error as PlaywrightError
 from agent.recording.demonstration_recorder import DemonstrationRecorder
 from agent.run_context import RunContext
 from benchmarks.miniwob_pages import open_task, read_reward, set_goal
-from benchmarks.miniwob_person import CannotDo, Person, do
+from benchmarks.miniwob_person import Person
+from benchmarks.miniwob_ways import CannotDo, do
 from kb_schema.execution_traces import ExecutionTrace
 from kb_schema.session_reader import MANIFEST, read_session
 

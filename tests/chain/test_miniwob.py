@@ -23,8 +23,9 @@ from benchmarks.miniwob_figures import (
     write_markdown,
 )
 from benchmarks.miniwob_pages import set_goal
-from benchmarks.miniwob_person import OTHERS, can_do, find_wrong_values, read_forms, states_of
+from benchmarks.miniwob_person import OTHERS, find_wrong_values, read_forms
 from benchmarks.miniwob_recordings import record, sessions
+from benchmarks.miniwob_ways import can_do, states_of
 from tests.support.drift import BENCH
 from tests.support.foreign_sites import MINIWOB_PAGES, miniwob_pages  # noqa: F401 - fixture
 from tests.support.rotation import dice

@@ -9,13 +9,13 @@ from typing import Any
 from agent.synthesis.alignment.aligned_traces import RowKey
 from agent.synthesis.patterns.branch_conditions import BranchConditionFinder, DecisionPage, is_queryable
 from agent.synthesis.patterns.extracted_patterns import LoopRule
+from agent.synthesis.patterns.input_data_values import find_list_inputs
 from agent.synthesis.patterns.row_filters import (
     ListSnapshot,
     find_row_filter,
     find_told_row_filter,
     write_row_path,
 )
-from agent.synthesis.patterns.value_bindings import find_list_inputs
 from agent.synthesis.traces.list_rows import find_list_row, list_sibling_rows
 from agent.synthesis.traces.trace_pages import TracePage, TracePages
 from kb_schema.conditions import Combined, Condition, ElementEnabled, ElementHidden

@@ -9,36 +9,40 @@ import ast
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
-from html import escape
 from typing import Any
-
-import re2
 
 from agent.synthesis.alignment.aligned_traces import AlignedCell, AlignedPosition, AlignedTraceSet, RowKey
 from agent.synthesis.patterns.choice_labels import describe_choice, find_choice_label
 from agent.synthesis.patterns.extracted_patterns import PageReading, ValueBinding
+from agent.synthesis.patterns.input_data_values import (
+    find_item_fields,
+    find_list_inputs,
+    flatten_values,
+    read_list_item,
+)
 from agent.synthesis.patterns.opened_names import find_opened_names
+from agent.synthesis.patterns.page_readings import find_page_reading
 from agent.synthesis.patterns.read_rows import find_row_reading
+from agent.synthesis.patterns.value_texts import (
+    are_beginnings,
+    find_text_around,
+    match_other_letters,
+    may_contain,
+)
 from agent.synthesis.traces.element_fingerprints import merge_step_fingerprints
-from agent.synthesis.traces.trace_pages import TracePage, TracePages
+from agent.synthesis.traces.trace_pages import TracePages
 from agent.synthesis.utterances.value_forms import build_identifier
-from kb_schema.selectors import Selector, Strategy, ValueStrategy, css
-from kb_schema.templates import MOST_WORDS, as_text, list_telling_words
+from kb_schema.selectors import Selector, Strategy
+from kb_schema.templates import as_text
 from kb_schema.text_similarity import words_likeness
-from kb_schema.transforms import ungroup_number
 from web_pages.accessible_names import label_text, name_of
 from web_pages.element_tree import Element
 from web_pages.field_words import find_field_words
 from web_pages.form_fields import is_search_field
-from web_pages.page_texts import own_texts, squeeze, text_of
-from web_pages.visibility import visible
+from web_pages.page_texts import squeeze, text_of
 
 MOST_BACK = 8
 """Maximum number of earlier positions whose pages are searched for a value."""
-LONGEST_TEXT = 200
-"""Maximum length of a text that is searched for a value."""
-MOST_LOOKED_AT = 40
-"""Maximum number of elements that are tried per page."""
 
 _PLAIN_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?")
 
@@ -156,7 +160,7 @@ class ValueBinder:
             if not left:
                 return False
             page = html.lower()
-            left = [each for each in left if _may_contain(page, each[row])]
+            left = [each for each in left if may_contain(page, each[row])]
         return bool(left)
 
     def _all_given(self, rows: Iterable[RowKey]) -> Iterator[Mapping[RowKey, str]]:
@@ -184,7 +188,7 @@ class ValueBinder:
     # -- the sources
 
     def _from_item(self, texts: Mapping[RowKey, str], item: Callable[[RowKey], Any]) -> ValueBinding | None:
-        around = _around({row: item(row) for row in texts}, texts)
+        around = find_text_around({row: item(row) for row in texts}, texts)
         if around is None:
             return None
         return ValueBinding("item", "item", _template("item", around), evidence="the item of the round")
@@ -195,8 +199,8 @@ class ValueBinder:
         found = []
         for key in shared:
             given = {row: data[row][key] for row in texts}
-            exact = _around(given, texts)
-            around = exact or _in_other_letters(given, texts)
+            exact = find_text_around(given, texts)
+            around = exact or match_other_letters(given, texts)
             if around is not None:
                 found.append((around != ("", ""), exact is None, -words_likeness(label, key), key, around))
         if not found:
@@ -220,7 +224,7 @@ class ValueBinder:
         for key in find_list_inputs(self._inputs(texts)):
             for field in ("", *find_item_fields(self._inputs(texts), key)):
                 items = {row: read_list_item(self._data(row[0]), key, row, field) for row in texts}
-                around = _around(items, texts)
+                around = find_text_around(items, texts)
                 if around is not None:
                     found.append((-words_likeness(label, f"{key} {field}"), key, field, around))
         if not found:
@@ -283,7 +287,9 @@ class ValueBinder:
                 for row, cell in steps.items()
             }
             seen = {row: page for row, page in pages.items() if page is not None}
-            reading = _reading(seen, texts, build_identifier(label)) if len(seen) == len(texts) else None
+            reading = (
+                find_page_reading(seen, texts, build_identifier(label)) if len(seen) == len(texts) else None
+            )
             if reading is not None:
                 name = self._named(reading.name, f"page {reading.selector} {reading.pattern}")
                 told = f"{reading.selector} showed the value before in {len(texts)} of {len(texts)} rows"
@@ -346,14 +352,14 @@ class ValueBinder:
         shared = set.intersection(*(set(each) for each in data.values())) if data else set()
         for key in sorted(shared):
             given = {row: as_text(data[row][key]) for row in texts}
-            if _begins(given, texts):
+            if are_beginnings(given, texts):
                 name = self._named(build_identifier(key), f"input {key}")
                 told = f"the beginning of the input {key}, in a search field"
                 return ValueBinding(
                     name, "input", f"{{{name}}}", key, description=label, evidence=told, whole=given
                 )
         clicked = self._clicked_next(position, texts)
-        if clicked is None or not _begins(clicked, texts):
+        if clicked is None or not are_beginnings(clicked, texts):
             return None
         name = self._named(build_identifier(label) or "search", _given(clicked))
         told = "the beginning of the text that is clicked next, in a search field"
@@ -431,45 +437,6 @@ def _label_in_recordings(position: AlignedPosition) -> str:
     return known.label or known.name or known.attributes.get("name") or known.attributes.get("id") or ""
 
 
-# -- the input data ----------------------------------------------------------------------------------
-
-
-def flatten_values(data: Mapping[str, Any] | None, prefix: str = "") -> dict[str, Any]:
-    """Return the scalar values of nested data by path (`a.b`), without lists."""
-    found: dict[str, Any] = {}
-    for key, value in (data or {}).items():
-        if isinstance(value, Mapping):
-            found.update(flatten_values(value, f"{prefix}{key}."))
-        elif isinstance(value, str | int | float | bool):
-            found[f"{prefix}{key}"] = value
-    return found
-
-
-def find_list_inputs(inputs: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return the inputs that are lists in every run."""
-    told = [{key for key, value in data.items() if isinstance(value, list)} for data in inputs]
-    return sorted(set.intersection(*told)) if told else []
-
-
-def find_item_fields(inputs: Iterable[Mapping[str, Any]], key: str) -> list[str]:
-    """Return the fields that every item of a list has."""
-    items = [item for data in inputs for item in data.get(key, ())]
-    if not items or not all(isinstance(item, Mapping) for item in items):
-        return []
-    return sorted(set.intersection(*(set(item) for item in items)))
-
-
-def read_list_item(data: Mapping[str, Any] | None, key: str, row: RowKey, field: str) -> Any:
-    """Return the item of a round; None if there is none."""
-    items = (data or {}).get(key)
-    if not row[1] or not isinstance(items, list) or row[1][-1] >= len(items):
-        return None
-    item = items[row[1][-1]]
-    if field:
-        return item.get(field) if isinstance(item, Mapping) else None
-    return item if isinstance(item, str | int | float | bool) else None
-
-
 def _called(element: Element | None) -> str:
     if element is None:
         return ""
@@ -479,61 +446,8 @@ def _called(element: Element | None) -> str:
     return squeeze(label_text(element) or name_of(element) or given or "")[:80]
 
 
-# -- texts -------------------------------------------------------------------------------------------
-
-
-def _around(given: Mapping[RowKey, Any], texts: Mapping[RowKey, str]) -> tuple[str, str] | None:
-    """Return the texts before and after the given value, if they are equal in all rows, else None."""
-    found: tuple[str, str] | None = None
-    for row, text in texts.items():
-        value = given.get(row)
-        if value is None or as_text(value) == "":
-            return None
-        before, part, after = text.partition(as_text(value))
-        if not part or (found is not None and found != (before, after)):
-            return None
-        found = (before, after)
-    if found is not None and any("{" in part or "}" in part for part in found):
-        return None
-    return found
-
-
-def _in_other_letters(given: Mapping[RowKey, Any], texts: Mapping[RowKey, str]) -> tuple[str, str] | None:
-    """Return ("", "") if the texts equal the given values apart from case or grouped thousands, else None."""
-    same = all(_letters(as_text(given[row])) == _letters(text) for row, text in texts.items())
-    return ("", "") if same and any(texts.values()) else None
-
-
-def _letters(text: str) -> str:
-    return ungroup_number(text).casefold()
-
-
-def _begins(whole: Mapping[RowKey, str], texts: Mapping[RowKey, str]) -> bool:
-    """Whether each text is the beginning of its whole one, apart from case."""
-    return all(whole[row].casefold().startswith(text.strip().casefold()) for row, text in texts.items())
-
-
 def _are_plain_numbers(texts: Mapping[RowKey, str]) -> bool:
     return all(_PLAIN_NUMBER.fullmatch(text) for text in texts.values())
-
-
-def _may_contain(page: str, value: str) -> bool:
-    """Whether the markup of a page, in lower case, has a value, or its words in any order: "Rodriguez, James"."""
-    if _contains_text(page, value.lower()):
-        return True
-    words = list_telling_words(value)
-    return 1 < len(words) <= MOST_WORDS and all(_contains_text(page, each) for each in words)
-
-
-def _contains_text(page: str, text: str) -> bool:
-    """Whether the markup of a page has a text outside attribute values. Both must be lower case."""
-    for told in {text, escape(text, quote=False)}:
-        at = page.find(told)
-        while at >= 0:
-            if page[at - 1 : at] not in ('"', "'"):
-                return True
-            at = page.find(told, at + 1)
-    return False
 
 
 @lru_cache(maxsize=1_000)
@@ -559,61 +473,3 @@ def _cell_for(position: AlignedPosition, row: RowKey) -> AlignedCell | None:
         if cell is not None:
             return cell
     return None
-
-
-def _reading(pages: Mapping[RowKey, TracePage], texts: Mapping[RowKey, str], name: str) -> PageReading | None:
-    first = min(pages)
-    for element in _elements_saying(pages[first], texts[first]):
-        selector = _lasting_css(pages[first], element)
-        if selector is None:
-            continue
-        said = {row: _said_at(page, selector) for row, page in pages.items()}
-        around = _text_around(said, texts)
-        if around is None:
-            continue
-        pattern = None if around == ("", "") else f"^{re2.escape(around[0])}(.+){re2.escape(around[1])}$"
-        return PageReading(name or "value", selector, pattern)
-    return None
-
-
-def _elements_saying(page: TracePage, text: str) -> Sequence[Element]:
-    """Return visible elements that contain a value, the shortest texts first."""
-    found = []
-    for element in page.stored.roots[0].elements:
-        if own_texts(element) and visible(element):
-            said = text_of(element)
-            if text in said and len(said) <= LONGEST_TEXT:
-                found.append((len(said), element.order, element))
-    return [element for _, _, element in sorted(found, key=lambda each: each[:2])[:MOST_LOOKED_AT]]
-
-
-def _lasting_css(page: TracePage, element: Element) -> str | None:
-    choice = page.selectors.of(element).selector
-    if choice is None or choice.frame is not None:
-        return None
-    for each in choice.strategies:
-        if isinstance(each, ValueStrategy) and not each.fallback:
-            if each.type == "css":
-                return each.value
-            if (
-                each.type in ("data-qa", "data-testid", "id")
-                and '"' not in each.value
-                and "\\" not in each.value
-            ):
-                return f'[{each.type}="{each.value}"]'
-    return None
-
-
-def _said_at(page: TracePage, selector: str) -> str | None:
-    element = page.find(css(selector))
-    return None if element is None else text_of(element)
-
-
-def _text_around(said: Mapping[RowKey, str | None], texts: Mapping[RowKey, str]) -> tuple[str, str] | None:
-    found: set[tuple[str, str]] = set()
-    for row, text in texts.items():
-        before, part, after = (said[row] or "").partition(text)
-        if not part:
-            return None
-        found.add((before, after))
-    return found.pop() if len(found) == 1 else None
