@@ -13,20 +13,53 @@ from typing import Protocol
 from playwright.async_api import Error as PlaywrightError
 
 from agent import retry_limits
-from agent.errors import AgentError, NoKnownScreen, NoPath, SiteUnreachable, StepFailed, UnknownToKnowledge
+from agent.errors import (
+    AgentError,
+    InputMissing,
+    KnowledgeUnavailable,
+    NoKnownScreen,
+    NoPath,
+    SiteUnreachable,
+    StepFailed,
+    UnknownToKnowledge,
+)
 from agent.events import Recovered, Struggling, TransitionTaken
-from agent.page.errors import OriginRefused, PageError
+from agent.page.errors import (
+    ActionMisused,
+    GateFailed,
+    GatePoint,
+    OriginRefused,
+    PageError,
+    PageGone,
+    SelectorNotFilled,
+)
 from agent.run_records.action_reports import report_opening
 from agent.session import SETTLE_S, Session
 from kb_schema.action_calls import ActionCall
 from kb_schema.base import CURRENT_SCREEN
 from kb_schema.conditions import ContextEquals
 from kb_schema.graph_documents import Transition
+from kb_schema.selectors import Selector
+from kb_schema.templates import tree_variables
 from kb_schema.tool_answers import Identification, Path, PathStep, RecoveryOption
 from kb_schema.url_patterns import origin_of, resolve
 
 CHANGES = ("creates_entity", "updates_entity", "deletes_entity")
 """Effects of transitions that are never used for navigation: they save or delete something."""
+
+_ERRORS_OF_VALUES = frozenset({"missing_variable", "bad_value", "missing_parameter"})
+"""Errors of steps that lack a value, or have one that cannot be used."""
+_ERRORS_OF_RUN = (
+    InputMissing,
+    KnowledgeUnavailable,
+    SiteUnreachable,
+    UnknownToKnowledge,
+    ActionMisused,
+    OriginRefused,
+    PageGone,
+    SelectorNotFilled,
+)
+"""Errors of which the transition is not the cause."""
 
 
 class EdgeRecovery(Protocol):
@@ -240,7 +273,7 @@ class Guide:
         session, edge = self._session, step.edge
         values = session.context.known_values()
         started = time.monotonic()
-        arrived = False
+        arrived = ours = False
         try:
             await self._require(edge, values)
         except StepFailed as exc:  # nothing was tried: that says nothing about the transition
@@ -249,15 +282,18 @@ class Guide:
             return False
         try:
             await self._performer.perform_call(edge.triggered_by, values)
-            patience = await self._find_patience(step.to_screen, patience_s, edge.duration.max or 0.0)
+            slowest_s = max(edge.duration.max or 0.0, (edge.duration.p95_duration_ms or 0.0) / 1000)
+            patience = await self._find_patience(step.to_screen, patience_s, slowest_s)
             found = await session.look_for(_list_arrival_screens(step), timeout_s=patience)
             arrived = found.screen_id == step.to_screen
             reason = f"it led to {found.screen_id or 'an unknown page'}"
         except (AgentError, PageError) as exc:
-            reason = str(exc)
+            reason, ours = str(exc), await self._lies_with_run(edge, exc)
             await session.look()
         if not arrived:
             self._failures[step.transition_id] = reason
+        if ours:
+            return False
         session.bus.tell(
             TransitionTaken(
                 step.transition_id,
@@ -268,6 +304,21 @@ class Guide:
             )
         )
         return arrived
+
+    async def _lies_with_run(self, edge: Transition, error: Exception) -> bool:
+        """Whether a transition failed for a reason of this run, which says nothing about its reliability.
+
+        A value is missing or names no row that is there, a person is needed, or website, browser or knowledge server
+        do not answer.
+        """
+        if isinstance(error, StepFailed):
+            return error.error in _ERRORS_OF_VALUES
+        if isinstance(error, GateFailed) and error.point is GatePoint.NOT_FOUND:
+            call, elements = edge.triggered_by, await self._session.elements()
+            element = elements.get(call.target) if isinstance(call.target, str) else None
+            selector = call.target if isinstance(call.target, Selector) else element and element.selector
+            return bool(tree_variables(call.to_json()) or (selector and selector.parameterized))
+        return isinstance(error, _ERRORS_OF_RUN)
 
     async def _recover_transition(self, step: PathStep) -> bool:
         """Apply the recovery that the transition's `error_states` name for this screen (KS 4.4), then try

@@ -5,12 +5,16 @@ typed.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kb_schema.screens import FieldValidation
+from kb_schema.screens import FieldValidation, Option
 from kb_schema.templates import as_text
 from kb_schema.url_patterns import compile_pattern
+
+_OPTIONS_TOLD = 20
+"""Options that a message lists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +50,33 @@ def find_violation(validation: FieldValidation, value: Any) -> FieldViolation | 
     if validation.min is None and validation.max is None:
         return None
     return _out_of_bounds(validation, text)
+
+
+def find_option_violation(options: Sequence[Option], value: Any) -> FieldViolation | None:
+    """Return that a value is none of a list's options; None if it is one by value or label, or is empty.
+
+    Several values of a list with multiple choice are given as a list. Spaces and capital letters of labels do not
+    count, as when the page's own list is asked.
+
+    >>> find_option_violation((Option(value="en", label="English"), Option(value="hi")), "fr").fix
+    'use one of: en (English), hi'
+    >>> find_option_violation((Option(value="en", label="English"),), "english") is None
+    True
+    """
+    if not options:
+        return None
+    values = {option.value for option in options}
+    labels = {" ".join((option.label or option.value).split()).casefold() for option in options}
+    for each in value if isinstance(value, list | tuple) else (value,):
+        text = as_text(each)
+        if text and text not in values and " ".join(text.split()).casefold() not in labels:
+            told = [
+                option.value + (f" ({option.label})" if option.label and option.label != option.value else "")
+                for option in options
+            ]
+            more = f" and {len(told) - _OPTIONS_TOLD} more" if len(told) > _OPTIONS_TOLD else ""
+            return FieldViolation("options", f"use one of: {', '.join(told[:_OPTIONS_TOLD])}{more}")
+    return None
 
 
 def _out_of_bounds(validation: FieldValidation, text: str) -> FieldViolation | None:

@@ -47,6 +47,9 @@ class Affordance(Model):
     required: bool = False
     validation: FieldValidation | None = None
     options: tuple[Option, ...] = ()
+    """The choices of the list. Another value is refused before anything is typed."""
+    options_as_seen: bool = False
+    """Whether the options are those that a page had once: it may have others now, so no value is refused."""
     preconditions: tuple[Condition, ...] = ()
     postconditions: tuple[Condition, ...] = ()
     error_handling: ErrorRules = ()

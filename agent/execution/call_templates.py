@@ -8,9 +8,10 @@ from typing import Any, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from agent.errors import StepFailed
+from agent.execution.values.declared_types import convert_parameter
 from kb_schema import action_types
 from kb_schema.action_calls import ActionCall
-from kb_schema.action_documents import Action
+from kb_schema.action_documents import Action, Parameter
 from kb_schema.conditions import BaseCondition, Condition
 from kb_schema.selectors import Selector, looks_like_css
 from kb_schema.tasks import Task
@@ -196,7 +197,7 @@ def bind_call(document: Action, call: ActionCall, authored: ActionCall) -> dict[
 
     `authored` is the call before its templates were filled: what has no `{x}` there comes from the knowledge
     base and is no data. Parameters are bound by name; those named like a target or a value get the call's.
-    Raises `StepFailed` if a required one is missing.
+    Raises `StepFailed` if a required one is missing, or a value is not of the declared type.
     """
     stated = {
         name for name, value in authored.parameters.items() if isinstance(value, str) and not variables(value)
@@ -220,10 +221,20 @@ def bind_call(document: Action, call: ActionCall, authored: ActionCall) -> dict[
                 f"action {document.action_id!r} requires the parameter {name!r}", error="missing_parameter"
             )
         if value is not None:
-            values[name] = value
+            values[name] = value if parameter is None else _convert(document, name, parameter, value)
         elif parameter is not None:
             values[name] = ""
     return values
+
+
+def _convert(document: Action, name: str, parameter: Parameter, value: Any) -> Any:
+    try:
+        return convert_parameter(parameter.type, value)
+    except ValueError as exc:
+        problem = f"expected {parameter.type}, found another value" if parameter.secret else str(exc)
+        raise StepFailed(
+            f"action {document.action_id!r}, parameter {name!r}: {problem}", error="bad_value"
+        ) from exc
 
 
 def _bind_parameter(name: str, call: ActionCall) -> Any:

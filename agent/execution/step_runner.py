@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -33,6 +32,7 @@ from agent.execution.recovery.precondition_remedies import PreconditionRemedies
 from agent.execution.recovery.recovery_registry import RecoveryOutcome
 from agent.execution.recovery.recovery_rules import Remedy
 from agent.execution.recovery.recovery_runner import StepRecoveries
+from agent.execution.step_conditions import PageBeforeStep, StepConditions
 from agent.execution.task_run import TaskRun
 from agent.execution.values.value_validation import check_step_value, check_task_values, is_certainly_skipped
 from agent.healing.element_memory import StepTarget
@@ -41,12 +41,10 @@ from agent.page.page_writes import watch_writes
 from agent.telemetry import span
 from kb_schema import action_types
 from kb_schema.action_calls import ActionCall
-from kb_schema.condition_evaluation import has_passed
-from kb_schema.conditions import BaseCondition, OnScreen, UrlMatches
-from kb_schema.probes import Verdict, VerdictStatus
+from kb_schema.conditions import BaseCondition, OnScreen
+from kb_schema.probes import Verdict
 from kb_schema.read_backs import ReadBackStatus
 from kb_schema.run_records import StepRecord, StepStatus
-from kb_schema.screens import Affordance
 from kb_schema.selectors import Selector
 from kb_schema.tasks import TaskStep
 
@@ -77,16 +75,6 @@ class _StepSkipped(Exception):
     """A rule of the knowledge base says to go on without the step."""
 
 
-@dataclass(frozen=True, slots=True)
-class _PageBeforeStep:
-    """The page before a step, from one look."""
-
-    skip: list[Verdict]
-    needed: list[tuple[BaseCondition, Verdict]]
-    covered: bool
-    """An overlay that the website knows how to close lies over the page."""
-
-
 class StepRunner:
     """Runs steps for one task runner."""
 
@@ -102,6 +90,7 @@ class StepRunner:
         to.
         """
         self._remedies = PreconditionRemedies(engine)
+        self._conditions = StepConditions(engine)
         self._recoveries: WeakKeyDictionary[TaskRun, dict[str, StepRecoveries]] = WeakKeyDictionary()
         """Recoveries tried for steps that are not done yet, also after going back to an earlier step."""
 
@@ -230,13 +219,13 @@ class StepRunner:
         if is_certainly_skipped(step, run.values):
             return None
         skip = fill_conditions(step.skip_when, run.values)
-        before = await self._judge_before(run, step, skip)
+        before = await self._conditions.judge_before(run, step, skip)
         if any(verdict.held for verdict in before.skip):
             return None
         return await self._attempts(run, index, before, repeatable=repeatable)
 
     async def _attempts(
-        self, run: TaskRun, index: int, before: _PageBeforeStep, *, repeatable: bool
+        self, run: TaskRun, index: int, before: PageBeforeStep, *, repeatable: bool
     ) -> list[Verdict]:
         """Run the step, again if that is safe and its rules allow (KS 9.7)."""
         step, tried_recoveries = run.steps[index], self._recoveries.setdefault(run, {})
@@ -247,7 +236,7 @@ class StepRunner:
             and (verdicts := await self._uncertain.holds_by_now(run, step))
         ):
             return verdicts
-        first: _PageBeforeStep | None = before
+        first: PageBeforeStep | None = before
         while True:
             run.contradicted = False  # left over from a failed attempt
             try:
@@ -385,13 +374,13 @@ class StepRunner:
         return True
 
     async def _attempt(
-        self, run: TaskRun, step: TaskStep, before: _PageBeforeStep | None, *, repeatable: bool
+        self, run: TaskRun, step: TaskStep, before: PageBeforeStep | None, *, repeatable: bool
     ) -> list[Verdict]:
         engine = self._engine
-        before = before or await self._judge_before(run, step)
-        if await self._ensure(run, step, before) or before.covered:
+        before = before or await self._conditions.judge_before(run, step)
+        if await self._conditions.ensure(run, step, before, timeout_s=PRECONDITION_S) or before.covered:
             await engine.dismiss_overlays()
-        step = await self._add_promised_postconditions(step)
+        step = await self._conditions.add_promised_postconditions(step)
         conditions = step.postconditions + ((step.validation,) if step.validation else ())
         engine.actions.expect(fill_conditions(conditions, run.values), _read_target(run, step))
         if isinstance(step.action.target, str) and step.action.value is not None:
@@ -469,98 +458,6 @@ class StepRunner:
 
     # -- conditions ------------------------------------------------------------------------------
 
-    async def _judge_before(
-        self, run: TaskRun, step: TaskStep, skip: tuple[BaseCondition, ...] = ()
-    ) -> _PageBeforeStep:
-        """Judge everything needed before a step in one look: `skip_when`, preconditions of the step and of
-        its element's affordance, and overlays.
-        """
-        values, session = run.values, self._session
-        needed = fill_conditions(step.preconditions + await self._list_afforded_preconditions(step), values)
-        overlays = tuple(overlay.present_when for overlay in session.website.overlays)
-        verdicts = iter(await session.judge([*skip, *needed, *overlays], values))
-        skipped = [next(verdicts) for _ in skip]
-        return _PageBeforeStep(skipped, [(c, next(verdicts)) for c in needed], any(v.held for v in verdicts))
-
-    async def _affordances(self, step: TaskStep) -> tuple[Affordance, ...]:
-        """The element's affordances for this action (KS 4.1); none for elements whose parameters are not
-        filled yet.
-        """
-        session = self._session
-        if not isinstance(step.action.target, str) or session.screen_id is None:
-            return ()
-        element = (await session.elements()).get(step.action.target)
-        if element is None or element.selector.parameterized:
-            return ()
-        return tuple(
-            affordance
-            for affordance in element.affordances
-            if action_types.canonical(affordance.action_type) == step.action.canonical_type
-        )
-
-    async def _list_afforded_preconditions(self, step: TaskStep) -> tuple[BaseCondition, ...]:
-        """The affordance's preconditions, except types that the step states itself."""
-        stated = {condition.type for condition in step.preconditions}
-        return tuple(
-            condition
-            for affordance in await self._affordances(step)
-            for condition in affordance.preconditions
-            if condition.type not in stated
-        )
-
-    async def _add_promised_postconditions(self, step: TaskStep) -> TaskStep:
-        """The step with its affordance's postconditions, if it states none of its own."""
-        if step.postconditions or step.validation or step.acceptable_outcomes:
-            return step
-        promised = [
-            each for affordance in await self._affordances(step) for each in affordance.postconditions
-        ]
-        return step.model_copy(update={"postconditions": tuple(promised)})
-
-    async def _ensure(self, run: TaskRun, step: TaskStep, before: _PageBeforeStep) -> bool:
-        """Check preconditions; apply the remedies of soft ones that fail (KS 9.11). Return whether a remedy
-        was applied.
-
-        Raises `StepFailed` with the type of a condition that does not hold or cannot be judged.
-        """
-        done = False
-        for condition, first in before.needed:
-            if first.held:
-                continue
-            if condition.hard_dependency:
-                (verdict,) = await self._session.judge_until_held(
-                    [condition], run.values, timeout_s=PRECONDITION_S
-                )
-            elif condition.auto_remediate:
-                verdict = await self.remediate(run, condition)
-                done = True
-            else:
-                continue  # soft and without a remedy: the step may be tried (KS 9.11)
-            if not verdict.held and await self._engine.actions.find_again([condition]):
-                (verdict,) = await self._session.judge([condition], run.values)
-            if not verdict.held and not await self._is_screen_by_element(run, step, condition):
-                word = (
-                    "could not be evaluated" if verdict.status is VerdictStatus.UNKNOWN else "does not hold"
-                )
-                raise StepFailed(
-                    f"precondition {condition.type} {word}: {verdict.evidence}", error=condition.type
-                )
-        return done
-
-    async def _is_screen_by_element(self, run: TaskRun, step: TaskStep, condition: BaseCondition) -> bool:
-        """Whether a page that no screen's signs fit is the wanted screen after all, as in another release.
-
-        It must have an address of that screen, and the step's element as it was recorded.
-        """
-        session = self._session
-        if not isinstance(condition, OnScreen) or (await session.see()).screen_id is not None:
-            return False
-        screen = await session.knowledge.screen(condition.screen_id)
-        addresses = [UrlMatches(type="url_matches", pattern=each) for each in screen.url_patterns]
-        if not any(verdict.held for verdict in await session.judge(addresses, run.values)):
-            return False
-        return await self._engine.actions.is_recorded_element_here(step.action, run.values)
-
     async def remediate(self, run: TaskRun, condition: BaseCondition) -> Verdict:
         """Apply a soft condition's remedy and return its new verdict. Raises `StepFailed`."""
         return await self.remedy(condition, run.values, run.depth)
@@ -577,26 +474,7 @@ class StepRunner:
         """Wait until all conditions hold; return the verdicts. Raises `StepFailed` if they do not hold in
         time.
         """
-        filled = fill_conditions(tuple(conditions), run.values)
-        if not filled:
-            return []
-        verdicts = await self._session.judge_until_held(filled, run.values, timeout_s=CONFIRM_S)
-        failed_conditions = [
-            each for each, verdict in zip(filled, verdicts, strict=True) if not has_passed(each, verdict)
-        ]
-        if failed_conditions and await self._engine.actions.find_again(failed_conditions):
-            verdicts = await self._session.judge(filled, run.values)
-        for condition, verdict in zip(filled, verdicts, strict=True):
-            if not has_passed(condition, verdict):
-                run.contradicted = run.contradicted or verdict.status is not VerdictStatus.UNKNOWN
-                word = {VerdictStatus.UNKNOWN: "could not be evaluated", VerdictStatus.HELD: "holds"}.get(
-                    verdict.status, "does not hold"
-                )
-                raise StepFailed(
-                    f"{what} {condition.type} {word}: {verdict.evidence}", error="postcondition", acted=True
-                )
-        run.proven = run.proven or any(verdict.held for verdict in verdicts)
-        return verdicts
+        return await self._conditions.confirm(run, conditions, what, timeout_s=CONFIRM_S)
 
 
 def _read_target(run: TaskRun, step: TaskStep) -> StepTarget | None:

@@ -131,6 +131,7 @@ def _affordances(control: ScreenControl) -> tuple[Affordance, ...]:
         required=any(each.required for _, each in control.seen),
         validation=offer.validation,
         options=tuple(options.values()),
+        options_as_seen=bool(options),
         idempotent=True if kind_of(offer).type == "link" and offer.danger is None else None,
         destructive=offer.danger in _IRREVERSIBLE,
     )

@@ -56,8 +56,9 @@ def _executable_form(transition: Transition) -> dict[str, Any]:
     """As JSON that still parses, without the numbers that a step tells as they are believed now."""
     data = working_document(transition)
     told = {key: value for key, value in data.items() if key not in ("cost", "duration", "reliability_score")}
-    if transition.duration.max is not None:  # how long to wait for it: not how long it is expected to take
-        told["duration"] = {"max": data["duration"]["max"]}
+    waits = {key: value for key, value in data.get("duration", {}).items() if key in ("max", "p95_duration_ms")}
+    if waits:  # how long to wait for it: not how long it is expected to take
+        told["duration"] = waits
     return told
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -138,3 +139,15 @@ async def test_a_transition_that_was_not_tried_is_not_reported(browser, site, tm
         assert "to_person requires dom_element" in (result.error or "")
         assert session.page.url == f"{site.base}/"
     assert told == [], "its reliability would sink for what it is not to blame for"
+
+
+async def test_a_row_that_is_not_there_is_not_held_against_the_transition(browser, site, tmp_path):
+    told: list[TransitionTaken] = []
+    async with visiting(browser, site, tmp_path, *_documents()) as session:
+        session.bus.listen(lambda event: told.append(event) if isinstance(event, TransitionTaken) else None)
+        session.context.said = {"row_person": "Nobody"}
+        session.healing = replace(session.healing, max_rounds=0, gate_s=0.4)
+        result = await reach_screen(TaskRunner(session), "person")
+        assert not result.complete
+        assert session.page.url == f"{site.base}/"
+    assert told == [], "the value was wrong, not the transition"

@@ -22,7 +22,9 @@ def _answer(asked: Asked) -> Answered:
     return Answered("<title>Home</title><body><h1>Home</h1><a id=go href=/late>Late</a></body>")
 
 
-def _documents(*, url: str | None, signature: dict[str, Any], step: dict[str, Any]) -> list[Document]:
+def _documents(
+    *, url: str | None, signature: dict[str, Any], step: dict[str, Any], edge: dict[str, Any] | None = None
+) -> list[Document]:
     def screen(name: str, path: str, selector: str, **more: Any) -> dict[str, Any]:
         return {
             "type": "screen",
@@ -44,6 +46,7 @@ def _documents(*, url: str | None, signature: dict[str, Any], step: dict[str, An
             "from_screen": "home",
             "to_screen": "late",
             "triggered_by": {"action_type": "click", "target": "#go"},
+            **(edge or {}),
         },
         {
             "type": "task",
@@ -88,4 +91,15 @@ async def test_a_screen_that_comes_late_is_waited_for_as_long_as_is_allowed(
             assert await session.page.locator("#here").count() == 1
     assert result.complete, result.error
     assert result.replans == 0
+    assert result.tried == ()
+
+
+async def test_nineteen_of_twenty_arrivals_are_waited_for_where_the_edge_says_how_long_they_take(
+    browser, tmp_path
+):
+    documents = _documents(url=None, signature={}, step={}, edge={"duration": {"p95_duration_ms": 20_000}})
+    with running_site(_answer) as site:
+        async with visiting(browser, site, tmp_path, *documents) as session:
+            result = await TaskRunner(session).run_task("visit")
+    assert result.complete, result.error
     assert result.tried == ()

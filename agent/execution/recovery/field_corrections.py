@@ -14,7 +14,7 @@ from agent.errors import StepFailed, ValueRefused
 from agent.execution.call_templates import fill_call
 from agent.execution.recovery.recovery_registry import RecoveryCase, RecoveryOutcome, register_recovery
 from agent.execution.values.value_notations import list_notations
-from agent.execution.values.value_validation import list_validations
+from agent.execution.values.value_validation import list_affordances
 from agent.page.errors import PageError
 from agent.page.page_problems import RefusedField, read_page_problems
 from kb_schema.action_calls import ActionCall
@@ -99,7 +99,8 @@ def _would_be_taken(value: str, field: RefusedField, element: UIElement | None) 
         return False
     if field.options and value not in {each.value for each in field.options}:
         return False
-    return all(find_violation(each, value) is None for each in list_validations(element, "fill"))
+    rules = (each.validation for each in list_affordances(element, "fill"))
+    return all(rule is None or find_violation(rule, value) is None for rule in rules)
 
 
 def _fits(pattern: str | None, value: str) -> bool:

@@ -1,4 +1,4 @@
-"""Converts text to the types that inputs and outputs declare: typed values and page content are always text."""
+"""Converts text to the types that inputs, outputs and parameters declare: typed values and page content are always text."""
 
 from __future__ import annotations
 
@@ -21,6 +21,20 @@ def parse_typed_value(spec: InputSpec, value: Any) -> Any:
         raise PersonNeeded(
             f"input {spec.name!r}: expected type {spec.type}, found {value!r}", hint=_EXAMPLES[spec.type]
         ) from exc
+
+
+def convert_parameter(type_name: str, value: Any) -> Any:
+    """Return a value as the type that a parameter of an action declares. Raises `ValueError` with type and value."""
+    expected = _PYTHON_TYPES.get(type_name)
+    if isinstance(value, str) and type_name in _FROM_TEXT:
+        try:
+            return _FROM_TEXT[type_name](value.strip())
+        except (ValueError, KeyError) as exc:
+            raise ValueError(f"expected {type_name}, found {value!r}; {_EXAMPLES[type_name]}") from exc
+    truth = isinstance(value, bool) and type_name in ("number", "integer")
+    if expected is not None and (truth or not isinstance(value, expected)):
+        raise ValueError(f"expected {type_name}, found {value!r}; {_EXAMPLES[type_name]}")
+    return value
 
 
 def convert_to_declared_type(spec: OutputSpec, value: Any) -> Any:
@@ -78,6 +92,14 @@ _FROM_TEXT: dict[str, Callable[[str], Any]] = {
     "array": _list,
     "object": _json_of(dict),
 }
+_PYTHON_TYPES: dict[str, type | tuple[type, ...]] = {
+    "number": (int, float),
+    "integer": int,
+    "boolean": bool,
+    "array": (list, tuple),
+    "object": dict,
+}
+"""Type -> what a value that is no text must be."""
 _EXAMPLES = {
     "number": "give a number, e.g. 12.5",
     "integer": "give a whole number, e.g. 12",

@@ -14,9 +14,9 @@ from agent.execution.call_templates import fill_call
 from agent.session import ElementScope
 from kb_schema import action_types
 from kb_schema.conditions import BaseCondition, OnScreen
-from kb_schema.field_validation import find_violation
+from kb_schema.field_validation import find_option_violation, find_violation
 from kb_schema.probes import ProbeFacts
-from kb_schema.screens import FieldValidation, UIElement
+from kb_schema.screens import Affordance, UIElement
 from kb_schema.tasks import TaskStep
 from kb_schema.templates import as_text, tree_variables
 
@@ -52,22 +52,21 @@ def check_step_value(step: TaskStep, element: UIElement | None, values: Mapping[
         value = fill_call(step.action, values).value
     except StepFailed:
         return  # an earlier step provides it
-    for validation in list_validations(element, step.action.action_type):
-        broken = find_violation(validation, value)
+    for affordance in list_affordances(element, step.action.action_type):
+        broken = None if affordance.validation is None else find_violation(affordance.validation, value)
+        if broken is None and not affordance.options_as_seen:
+            broken = find_option_violation(affordance.options, value)
         if broken is not None:
             named = sorted(tree_variables(step.action.value))
             raise ValueRefused(element.label, as_text(value), broken.rule, broken.fix, inputs=named)
 
 
-def list_validations(element: UIElement | None, action_type: str) -> Iterator[FieldValidation]:
-    """Yield an element's validation rules for an action (for any action, if it is a website's own recipe)."""
+def list_affordances(element: UIElement | None, action_type: str) -> Iterator[Affordance]:
+    """Yield an element's affordances for an action (for any action, if it is a website's own recipe)."""
     canonical = action_types.canonical(action_type)
     for affordance in () if element is None else element.affordances:
-        if affordance.validation is not None and canonical in (
-            None,
-            action_types.canonical(affordance.action_type),
-        ):
-            yield affordance.validation
+        if canonical in (None, action_types.canonical(affordance.action_type)):
+            yield affordance
 
 
 def _puts_in(step: TaskStep) -> bool:

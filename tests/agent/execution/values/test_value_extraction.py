@@ -249,3 +249,32 @@ async def test_a_value_is_read_by_xpath_and_the_name_of_its_row_cannot_change_wh
     )
     assert await extract_value(rule, page, {"name": HARD}, {}) == "Go 1"
     assert await extract_value(rule, page, {"name": "x'] or '1'='1"}, {}) is MISSING
+
+
+@pytest.mark.parametrize(
+    ("kind", "said", "bound"),
+    [
+        ("boolean", "false", False),
+        ("boolean", True, True),
+        ("number", "12.5", 12.5),
+        ("integer", 3, 3),
+        ("array", "a, b", ["a", "b"]),
+        ("object", '{"x": 1}', {"x": 1}),
+        ("string", "7", "7"),
+    ],
+)
+def test_a_parameter_of_an_action_has_the_type_that_it_declares(kind, said, bound):
+    document = Action.model_validate({"action_id": "a", "name": "A", "parameters": {"p": {"type": kind}}})
+    call = ActionCall(action_type="a", parameters={"p": said})
+    assert bind_call(document, call, call)["p"] == bound
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [("boolean", "maybe"), ("number", "many"), ("integer", 2.5), ("integer", True), ("array", 4), ("object", "[]")],
+)  # fmt: skip
+def test_a_parameter_of_another_type_is_refused_with_action_name_and_type(kind, said):
+    document = Action.model_validate({"action_id": "a", "name": "A", "parameters": {"p": {"type": kind}}})
+    call = ActionCall(action_type="a", parameters={"p": said})
+    with pytest.raises(StepFailed, match=f"action 'a', parameter 'p': expected {kind}, found"):
+        bind_call(document, call, call)
