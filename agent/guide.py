@@ -237,13 +237,13 @@ class Guide:
         """
         known = self._session.context.known_values()
         while (path := await self._path(start, goal, avoid)) is not None:
-            lacking = {step.transition_id: _list_lacking(step.edge, known) for step in path.steps}
+            lacking = {step.transition_id: list_lacking_values(step, known) for step in path.steps}
             if not any(lacking.values()):
                 return path
-            for transition_id, conditions in lacking.items():
-                if conditions:
+            for transition_id, values in lacking.items():
+                if values:
                     avoid.add(transition_id)
-                    needed |= {each.name: each.reason or "" for each in conditions}
+                    needed |= values
         return None
 
     async def _path(self, start: str, goal: str, avoid: set[str]) -> Path | None:
@@ -252,6 +252,7 @@ class Guide:
             answer = await session.knowledge.paths(
                 start,
                 goal,
+                objective=session.choose_objective(),
                 avoid={"transitions": sorted(avoid), "effects": list(CHANGES)},
                 facts=await session.facts(),
             )
@@ -382,13 +383,13 @@ class Guide:
             raise SiteUnreachable(target, reason) from exc
 
 
-def _list_lacking(edge: Transition, known: Mapping[str, object]) -> list[ContextEquals]:
-    """Return the conditions of a transition about values that are not known, or are others."""
-    return [
-        each
-        for each in edge.conditions.required
-        if isinstance(each, ContextEquals) and not _has_value(each, known.get(each.name))
-    ]
+def list_lacking_values(step: PathStep, known: Mapping[str, object]) -> dict[str, str]:
+    """Return the values that a transition needs and that are not known, or are others: name -> reason."""
+    lacking = {name: "" for name in step.needs if known.get(name) in (None, "")}
+    for each in step.edge.conditions.required:
+        if isinstance(each, ContextEquals) and not _has_value(each, known.get(each.name)):
+            lacking[each.name] = each.reason or ""
+    return lacking
 
 
 def _has_value(condition: ContextEquals, value: object) -> bool:

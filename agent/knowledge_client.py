@@ -22,6 +22,7 @@ from kb_schema.base import Document, Model
 from kb_schema.conditions import OnScreen
 from kb_schema.error_handling import ErrorRecovery
 from kb_schema.graph_documents import TaskDependency
+from kb_schema.objectives import Objective
 from kb_schema.observed_outcomes import OutcomeAnswer, ReportedOutcome
 from kb_schema.page_snapshots import PageSnapshot
 from kb_schema.presentation_flows import PresentationFlow
@@ -39,7 +40,6 @@ from kb_schema.tool_answers import (
     AvailableActions,
     DocumentAnswer,
     Identification,
-    Objective,
     PathSearchResult,
     RecoveryOption,
     RecoveryPaths,

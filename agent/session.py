@@ -34,6 +34,7 @@ from agent.ports import FailureMemory
 from agent.run_context import RunContext
 from agent.unsaved_entries import UnsavedEntries
 from kb_schema.conditions import Authenticated, BaseCondition, NumberChanged
+from kb_schema.objectives import DEFAULT_OBJECTIVE, Objective
 from kb_schema.page_snapshots import PageSnapshot
 from kb_schema.probes import ProbeAnswer, ProbeFacts, Verdict, VerdictStatus
 from kb_schema.resilience_policy import ResiliencePolicy
@@ -116,6 +117,12 @@ class Session:
     memory: ElementMemory = field(default_factory=ElementMemory)
     element_wait: ElementWait = field(default_factory=ElementWait)
     """How long the present step may wait for its element."""
+    objective: Objective | None = None
+    """`--objective`: by what paths are chosen, whatever tasks say; None: it was not given."""
+    usual_objective: Objective = DEFAULT_OBJECTIVE
+    """The setting, for tasks that state none."""
+    task_objective: Objective | None = None
+    """The objective of the task under way, or of one around it."""
     step_timeout_s: float | None = None
     """`--step-timeout`, which overrides what the knowledge and the settings say; None: it was not given."""
     download_folder: Path | None = None
@@ -391,6 +398,10 @@ class Session:
         """
         (verdict,) = await self.judge([Authenticated(type="authenticated")])
         return None if verdict.status is VerdictStatus.UNKNOWN else verdict.held
+
+    def choose_objective(self) -> Objective:
+        """Return by what paths are chosen now: as the person says, the task, or the settings."""
+        return self.objective or self.task_objective or self.usual_objective
 
     async def facts(self) -> dict[str, bool]:
         """Return the facts that path finding and recovery use."""

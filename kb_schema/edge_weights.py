@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from kb_schema.tool_answers import Objective
+from kb_schema.objectives import Objective
 
 LEAST_RELIABILITY = 0.01
 """Reliabilities are clipped to [this, 1], so that every edge has a finite weight."""

@@ -13,6 +13,7 @@ from kb_schema.conditions import Condition
 from kb_schema.error_handling import ErrorRules, FailureRecovery
 from kb_schema.io_specs import Extraction, IoSpec, VariableName
 from kb_schema.iterators import IteratorSpec, NoIterator
+from kb_schema.objectives import Objective
 from kb_schema.read_backs import ReadBack
 from kb_schema.resilience_policy import ResilienceRules
 
@@ -119,6 +120,8 @@ class Task(Document):
     """Count a part of its success criteria as partial success instead of failure."""
     resilience: ResilienceRules = ResilienceRules()
     """Resilience rules for runs of this task only."""
+    objective: Objective | None = None
+    """By what its paths between screens are chosen (KS 9.6); None: as the run is configured."""
     reversible_by: TaskRef | None = None
     """The task that undoes this one."""
     reversibility: TaskReversal | None = None

@@ -14,12 +14,10 @@ from pydantic import Field
 from kb_schema.action_calls import ActionCall
 from kb_schema.base import Model
 from kb_schema.graph_documents import Transition
+from kb_schema.objectives import Objective
 
 Detail = Literal["summary", "working", "full"]
 """How much of a document an answer contains."""
-
-Objective = Literal["fewest", "fastest", "reliable", "balanced"]
-"""What a path search minimises."""
 
 
 class Evidence(Model):
@@ -163,6 +161,8 @@ class PathStep(Model):
     reliability: float
     transition: dict[str, Any]
     """A `Transition`."""
+    needs: tuple[str, ...] = ()
+    """Values that it needs, such as the name of the row to press, and that the given facts do not have."""
 
     @cached_property
     def call(self) -> ActionCall:

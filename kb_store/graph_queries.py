@@ -12,7 +12,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Protocol
 
-from kb_schema.tool_answers import Objective
+from kb_schema.objectives import Objective
 from kb_store.errors import StoreError
 
 MOST_PATHS = 100

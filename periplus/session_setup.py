@@ -28,6 +28,7 @@ from agent.presentation.page_overlay import PageOverlay
 from agent.run_context import InputProvider, RunContext
 from agent.run_records.outcome_reports import report_outcomes
 from agent.session import Session
+from kb_schema.objectives import Objective
 from kb_store import Stores
 from mcp_server.failures.failed_runs import RunReader
 from periplus.errors import UserError
@@ -113,12 +114,13 @@ async def open_session(
     runs: RunReader | None = None,
     run_id: str | None = None,
     step_timeout_s: float | None = None,
+    objective: Objective | None = None,
     page: Page | None = None,
 ) -> AsyncIterator[Session]:
     """Open a session on a new page, or on `page`, with knowledge over MCP.
 
     `values`: global values, such as an account. `runs`: the run store, so that the knowledge server can explain
-    failed runs. `run_id`: the id of an existing run. Raises `UserError` for an unknown website.
+    failed runs. `run_id`: the id of an existing run. `objective`: by what paths are chosen, whatever tasks say. Raises `UserError` for an unknown website.
     """
     urls = {website_id: base_url} if base_url else {}
     async with connect_knowledge_client(stores, urls, runs=runs) as client:
@@ -141,6 +143,8 @@ async def open_session(
             memory=ElementMemory(website_id),
             resilience=load_resilience_policy(),
             step_timeout_s=step_timeout_s,
+            objective=objective,
+            usual_objective=load_settings().objective,
         )
         is_personal = context.personal.within
         async with report_outcomes(session.bus, knowledge, context.run_id, is_personal=is_personal):

@@ -12,6 +12,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from agent import retry_limits
 from agent.browser.launch import SandboxMode
 from kb_schema.documents import describe_invalid_value
+from kb_schema.objectives import DEFAULT_OBJECTIVE, Objective
 from kb_schema.verification import LONGEST_TIMEOUT_S
 from periplus.errors import UserError
 from periplus.foreign_input import DEFAULT_BUDGET
@@ -34,6 +35,8 @@ class PeriplusSettings(BaseSettings):
     """An ArangoDB for the graph; may contain a password."""
     max_heal_rounds: int = Field(default=retry_limits.HEALING_ROUNDS, ge=0, le=10)
     """Maximum number of healing rounds for a missing element (PACTS); 0: no healing."""
+    objective: Objective = DEFAULT_OBJECTIVE
+    """By what paths between screens are chosen, if neither `--objective` nor the task says it (KS 9.6)."""
     max_import_memory: int = Field(default=DEFAULT_BUDGET.memory_mb, ge=64)
     """Memory in MB that reading files may use, if a command has no `--max-import-memory`."""
     max_import_seconds: int = Field(default=DEFAULT_BUDGET.seconds, ge=1)

@@ -154,7 +154,8 @@ class TaskRunner:
         run = await self._begin(task, given, depth)
         end = TaskRunEnd()
         (outer, self.depth), place, running = (self.depth, depth), self.place, self._running
-        outer_values = session.context.task_values
+        outer_values, outer_objective = session.context.task_values, session.task_objective
+        session.task_objective = task.objective or outer_objective
         self._running = (*running, task_id)
         try:
             await self._carry_out(run, given)
@@ -169,7 +170,7 @@ class TaskRunner:
             end = TaskRunEnd(str(exc), getattr(exc, "hint", None), closing=run.closing)
         finally:
             self.depth, self.place, self._running = outer, place, running
-            session.context.task_values = outer_values
+            session.context.task_values, session.task_objective = outer_values, outer_objective
         parts = await self.resilience.parts(run)
         status = choose_end_status(run, end, parts, self.resilience.policy(run))
         await self._end(run, status)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kb_schema.tool_answers import Objective
+from kb_schema.objectives import Objective
 from kb_store.arangodb import aql
 from kb_store.arangodb.connection import ArangoConnection
 from kb_store.arangodb.document_keys import id_of, key_of, local_id_of, sort_key

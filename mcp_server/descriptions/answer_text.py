@@ -104,9 +104,11 @@ def _render_path(path: Path) -> str:
     changes = dict.fromkeys(f"{kind} {what}" for step in path.steps for kind, what in _list_changes(step))
     changed = f"; on the way {', '.join(changes)}" if changes else ""
     assumed = f"; assumes {', '.join(path.assumptions)}" if path.assumptions else ""
+    values = dict.fromkeys(name for step in path.steps for name in step.needs)
+    needed = f"; needs a value for {', '.join(values)}" if values else ""
     return (
         f"{path.steps[0].from_screen} {hops} "
-        f"(about {path.expected_ms / 1000:.1f} s, reliability {path.reliability:.2f}{assumed}{changed})"
+        f"(about {path.expected_ms / 1000:.1f} s, reliability {path.reliability:.2f}{assumed}{needed}{changed})"
         + (
             f"; against the first: {path_explanations.describe_comparison(path.against_best)}"
             if path.against_best

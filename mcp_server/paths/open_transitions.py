@@ -9,8 +9,8 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from kb_schema.objectives import Objective
 from kb_schema.probes import VerdictStatus
-from kb_schema.tool_answers import Objective
 from mcp_server.document_text import condition_text
 from mcp_server.paths.bidirectional_search import IsClosed
 from mcp_server.paths.k_shortest_paths import SearchEdge, SearchState

@@ -12,7 +12,8 @@ from pydantic import Field
 from kb_schema import action_types
 from kb_schema.base import Model
 from kb_schema.effects import EFFECT_TYPES
-from kb_schema.tool_answers import Objective, Path, PathSearchResult
+from kb_schema.objectives import Objective
+from kb_schema.tool_answers import Path, PathSearchResult
 from mcp_server.cancellation import iterate_until_cancelled
 from mcp_server.errors import UnknownName
 from mcp_server.knowledge.compiled_view import KnowledgeView
@@ -20,6 +21,7 @@ from mcp_server.paths import path_explanations
 from mcp_server.paths.bidirectional_search import search_from_both_ends
 from mcp_server.paths.k_shortest_paths import iterate_routes
 from mcp_server.paths.open_transitions import OpenTransitions, ResolvedExclusions
+from mcp_server.paths.required_values import add_required_values
 from mcp_server.transition_graph.fact_conditions import KnownFacts
 from mcp_server.transition_graph.next_hop_tables import read_path
 
@@ -79,7 +81,7 @@ def build_answer(
     found: Sequence[PathWithFacts],
 ) -> PathSearchResult:
     """What was found, best first, at least one path."""
-    paths = [_to_path(terrain, ways, known) for ways, known in found]
+    paths = [_to_path(view, terrain, ways, known) for ways, known in found]
     return PathSearchResult(
         website_id=view.website_id,
         from_screen=from_screen,
@@ -135,14 +137,16 @@ def _iterate_paths(
         yield route.ways, [known for _, known in route.places]
 
 
-def _to_path(terrain: OpenTransitions, ways: Sequence[int], known: Sequence[int]) -> Path:
+def _to_path(
+    view: KnowledgeView, terrain: OpenTransitions, ways: Sequence[int], known: Sequence[int]
+) -> Path:
     taken = [terrain.network.ways[way] for way in ways]
     assumed: dict[str, None] = {}
     for at, way in enumerate(taken):
         if way.required:
             assumed |= dict.fromkeys(terrain.verdict(ways[at], known[at])[1])
     return Path(
-        steps=tuple([way.step for way in taken]),
+        steps=add_required_values([way.step for way in taken], view.elements, terrain.facts),
         expected_ms=sum([way.expected_ms for way in taken]),
         reliability=math.prod([way.reliability for way in taken]),
         assumptions=tuple(assumed),

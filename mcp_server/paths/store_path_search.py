@@ -13,7 +13,8 @@ from functools import cached_property
 import anyio.to_thread
 
 from kb_schema.graph_documents import Transition
-from kb_schema.tool_answers import Objective, PathSearchResult
+from kb_schema.objectives import Objective
+from kb_schema.tool_answers import PathSearchResult
 from kb_store.graph_queries import MOST_HOPS, MOST_PATHS, GraphQueries, ServerPath, ServerPathExclusions
 from mcp_server.knowledge.compiled_view import KnowledgeView, weigh_in_view
 from mcp_server.paths import path_explanations

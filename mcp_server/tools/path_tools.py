@@ -6,7 +6,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from kb_schema.tool_answers import DocumentAnswer, GroupList, Objective, PathSearchResult, RecoveryPaths
+from kb_schema.objectives import Objective
+from kb_schema.tool_answers import DocumentAnswer, GroupList, PathSearchResult, RecoveryPaths
 from mcp_server.descriptions import answer_text, document_summaries
 from mcp_server.failures import error_recovery_strategies
 from mcp_server.paths import recovery_options

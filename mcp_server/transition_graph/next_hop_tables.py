@@ -13,7 +13,7 @@ from array import array
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from kb_schema.tool_answers import Objective
+from kb_schema.objectives import Objective
 
 MOST_SCREENS = 2_000
 """Sites of more screens have no tables: a row takes four bytes a screen, so all rows 16 MB an objective."""

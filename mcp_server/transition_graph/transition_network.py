@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter, itemgetter
 
-from kb_schema.tool_answers import Objective
+from kb_schema.objectives import Objective
 from mcp_server.transition_graph.fact_conditions import check_on_facts
 from mcp_server.transition_graph.next_hop_tables import CostChange, NextHopTables
 from mcp_server.transition_graph.transition_weights import FactSet, Weight, WeightedTransition

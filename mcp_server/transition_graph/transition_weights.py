@@ -12,8 +12,9 @@ from kb_schema.conditions import BaseCondition
 from kb_schema.edge_weights import edge_weights
 from kb_schema.effects import FactEffect
 from kb_schema.graph_documents import Transition
+from kb_schema.objectives import Objective
 from kb_schema.observed_outcomes import ObservedStats
-from kb_schema.tool_answers import Objective, PathStep
+from kb_schema.tool_answers import PathStep
 from kb_store.learned import learned_numbers
 from mcp_server.document_text.detail_levels import working_document
 
@@ -56,7 +57,9 @@ def _executable_form(transition: Transition) -> dict[str, Any]:
     """As JSON that still parses, without the numbers that a step tells as they are believed now."""
     data = working_document(transition)
     told = {key: value for key, value in data.items() if key not in ("cost", "duration", "reliability_score")}
-    waits = {key: value for key, value in data.get("duration", {}).items() if key in ("max", "p95_duration_ms")}
+    waits = {
+        key: value for key, value in data.get("duration", {}).items() if key in ("max", "p95_duration_ms")
+    }
     if waits:  # how long to wait for it: not how long it is expected to take
         told["duration"] = waits
     return told

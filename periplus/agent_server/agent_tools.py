@@ -14,6 +14,7 @@ from pydantic import Field, JsonValue
 from agent.execution.values.value_sources import build_task_value_request
 from agent.sentences.sentence_binding import BoundTask
 from kb_schema.knowledge_base import KnowledgeBase
+from kb_schema.objectives import Objective
 from kb_schema.read_backs import ReadBackStatus
 from kb_schema.tasks import Task
 from kb_schema.workflows import Workflow
@@ -84,6 +85,10 @@ async def run_task(
     it_happened: Annotated[
         bool | None, Field(description="With run_id: whether the uncertain step took effect")
     ] = None,
+    objective: Annotated[
+        Objective | None,
+        Field(description="By what paths between screens are chosen; default: the task's own"),
+    ] = None,
     wait_seconds: Wait = WAIT_S,
 ) -> ToolCallAnswer:
     """Run a task in a browser. Returns when the run ends, when it needs an input, or after wait_seconds; then
@@ -111,7 +116,9 @@ async def run_task(
             return asked
         base_url = context.base_urls.get(website_id)
         live = context.executor.begin(
-            TaskRunRequest(website_id, task_id, goal=goal, base_url=base_url, values=asked)
+            TaskRunRequest(
+                website_id, task_id, goal=goal, base_url=base_url, values=asked, objective=objective
+            )
         )
     return await _follow_run(context, task, live, call, wait_seconds)
 

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from kb_schema.objectives import Objective
 from kb_schema.url_patterns import is_web_address
 from periplus.commands.id_completion import complete_websites
 from periplus.errors import UserError
@@ -36,6 +37,15 @@ BaseUrl = Annotated[
     typer.Option(
         callback=check_base_url,
         help="The site's base URL, if it differs from the one in the knowledge base.",
+    ),
+]
+PathObjective = Annotated[
+    Objective | None,
+    typer.Option(
+        "--objective",
+        show_default=False,
+        help="By what paths between screens are chosen: fewest transitions, fastest, most reliable, or balanced."
+        " Default: what the task says, else PERIPLUS_OBJECTIVE.",
     ),
 ]
 Headed = Annotated[bool | None, typer.Option("--headed/--headless", help="Show the browser.")]

@@ -23,6 +23,7 @@ from periplus.commands.command_options import (
     DemoSignInUrl,
     DemoStorageState,
     DemoWorkers,
+    PathObjective,
     parse_inputs,
 )
 from periplus.errors import UserError
@@ -107,6 +108,7 @@ def demo(
         typer.Option("--rehearse", help="Try every branch without narration and report the risks."),
     ] = False,
     workers: DemoWorkers = "1",
+    objective: PathObjective = None,
     out: Annotated[Path | None, typer.Option(help="Folder for film, captions, report and trace.")] = None,
     base_url: DemoBaseUrl = None,
     mongodb_url: DemoMongoUrl = None,
@@ -155,7 +157,15 @@ def demo(
         source = context.get_parameter_source("speed")
         asked = source is not None and source.name != "DEFAULT"
         wanted = RehearsalSettings(
-            flow, speed if asked else 0.0, headed, base_url, mongodb_url, arangodb_url, language, workers
+            flow,
+            speed if asked else 0.0,
+            headed,
+            base_url,
+            mongodb_url,
+            arangodb_url,
+            language,
+            workers,
+            objective,
         )
         with open_output_folder(out or _fresh_folder(seed, flow)) as folder:
             ready = asyncio.run(run_rehearsal(seed, wanted, data_dir, folder, console))
@@ -173,6 +183,7 @@ def demo(
         window_s=window,
         gif=film_format is FilmFormat.gif,
         afresh=fresh,
+        objective=objective,
     )
     with open_output_folder(out or _fresh_folder(seed, flow)) as folder:
         if isinstance(seed, Seed):

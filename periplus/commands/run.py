@@ -16,11 +16,12 @@ from rich.console import Console
 from rich.markup import escape
 
 from agent.sentences.sentence_binding import BoundTask
+from kb_schema.objectives import Objective
 from kb_schema.read_backs import ReadBackStatus
 from kb_schema.run_records import RunResult
 from kb_store import Stores
 from kb_store.runs.run_store import RunStore
-from periplus.commands.command_options import BaseUrl, Headed, WebsiteId, parse_inputs
+from periplus.commands.command_options import BaseUrl, Headed, PathObjective, WebsiteId, parse_inputs
 from periplus.commands.id_completion import complete_runs, complete_screens, complete_tasks
 from periplus.errors import UserError
 from periplus.exit_codes import ExitCode, exit_code_for
@@ -124,6 +125,7 @@ def run(
             " or the website says, else 10.",
         ),
     ] = None,
+    objective: PathObjective = None,
     out: Annotated[Path | None, typer.Option(help="The folder for result and trace.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print only the result, as JSON.")] = False,
     mongodb_url: MongoUrl = None,
@@ -176,6 +178,7 @@ def run(
         headed,
         _parse_happened(happened),
         step_timeout,
+        objective,
     )
     _check(asked)
     if is_sentence(asked.task):
@@ -215,6 +218,7 @@ class _RunOptions:
     decided: ReadBackStatus | None
     """Whether the uncertain step took effect, according to the person."""
     step_timeout_s: float | None
+    objective: Objective | None
 
     @property
     def name(self) -> str:
@@ -292,7 +296,7 @@ async def _build_run_request(asked: _RunOptions, stores: Stores, runs: RunStore)
             decided=asked.decided,
             goal=asked.goal,
         )
-        return replace(resumed, step_timeout_s=asked.step_timeout_s)
+        return replace(resumed, step_timeout_s=asked.step_timeout_s, objective=asked.objective)
     known = await list_websites(stores)
     website_id = select_website(asked.website, known)
     return TaskRunRequest(
@@ -302,6 +306,7 @@ async def _build_run_request(asked: _RunOptions, stores: Stores, runs: RunStore)
         base_url=asked.base_url,
         values=asked.values,
         step_timeout_s=asked.step_timeout_s,
+        objective=asked.objective,
     )
 
 

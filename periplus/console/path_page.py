@@ -9,7 +9,8 @@ import anyio.to_thread
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
-from kb_schema.tool_answers import Objective, Path, PathSearchResult, PathStep
+from kb_schema.objectives import Objective
+from kb_schema.tool_answers import Path, PathSearchResult, PathStep
 from mcp_server.knowledge.compiled_view import KnowledgeView
 from mcp_server.paths import path_explanations
 from mcp_server.server_context import ServerContext, WebsiteRequest
@@ -54,6 +55,8 @@ class PathView:
     expected_ms: float
     reliability: float
     assumptions: tuple[str, ...]
+    needs: tuple[str, ...]
+    """Values that the path needs, such as the name of a row."""
     against_best: str
     lines: tuple[str, ...]
     screens: frozenset[str]
@@ -154,6 +157,7 @@ def _build_path_view(
         expected_ms=path.expected_ms,
         reliability=path.reliability,
         assumptions=path.assumptions,
+        needs=tuple(dict.fromkeys(name for each in path.steps for name in each.needs)),
         against_best=""
         if path.against_best is None
         else path_explanations.describe_comparison(path.against_best),

@@ -13,6 +13,7 @@ from typing import Any
 
 from playwright.async_api import Browser, StorageState
 
+from kb_schema.objectives import Objective
 from kb_schema.presentation_flows import PresentationFlow
 from kb_store import Stores, load_knowledge, open_stores
 from kb_store.proposals.accepted_changes import AcceptedChangesCheck, AcceptedChangesLost
@@ -43,6 +44,8 @@ class DemoEnvironment:
     default_flow: str | None = None
     storage: StorageState | None = field(default=None, repr=False)
     """A signed-in session with which every presentation begins."""
+    objective: Objective | None = None
+    """By what paths are chosen; None: as the tasks and the settings say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,8 @@ class DemoEnvironmentSettings:
     arangodb_url: str | None = field(default=None, repr=False)
     headed: bool | None = None
     """None: a window if there is a display."""
+    objective: Objective | None = None
+    """By what paths are chosen; None: as the tasks and the settings say."""
 
 
 @asynccontextmanager
@@ -105,7 +110,15 @@ async def _open_seed(
         runs = await stack.enter_async_context(_open_runs(settings))
         website_id = knowledge.website.website_id
         yield DemoEnvironment(
-            website_id, stores, browser, runs, settings.data_dir, base_url, values, wanted.flow_id
+            website_id,
+            stores,
+            browser,
+            runs,
+            settings.data_dir,
+            base_url,
+            values,
+            wanted.flow_id,
+            objective=settings.objective,
         )
 
 
@@ -129,6 +142,7 @@ async def _open_website(
             demo.values,
             wanted.flow_id,
             storage,
+            settings.objective,
         )
 
 

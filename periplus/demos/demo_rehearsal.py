@@ -34,6 +34,7 @@ from agent.presentation.rehearsal.presentation_risks import (
 )
 from agent.presentation.rehearsal.rehearsal_observations import RehearsalObserver
 from agent.presentation.rehearsal.rehearsal_passes import RehearsalPass, plan_passes
+from kb_schema.objectives import Objective
 from kb_schema.presentation_flows import PresentationFlow
 from kb_store.errors import LoadConflict
 from periplus.demos.demo_environment import DemoEnvironment, DemoEnvironmentSettings, open_demo_environment
@@ -69,6 +70,8 @@ class RehearsalSettings:
     """Language of the rehearsal; None: the flow's own, and all translations are checked for completeness."""
     workers: str = "1"
     """Number of concurrent passes and their location, as in `--workers`."""
+    objective: Objective | None = None
+    """By what paths are chosen; None: as the tasks and the settings say."""
 
 
 @dataclass(slots=True)
@@ -130,7 +133,12 @@ async def _open_environment_in_turn(
 
 def _build_environment_settings(settings: RehearsalSettings, data_dir: Path) -> DemoEnvironmentSettings:
     return DemoEnvironmentSettings(
-        data_dir, settings.base_url, settings.mongodb_url, settings.arangodb_url, settings.headed
+        data_dir,
+        settings.base_url,
+        settings.mongodb_url,
+        settings.arangodb_url,
+        settings.headed,
+        settings.objective,
     )
 
 

@@ -28,6 +28,7 @@ from agent.presentation.narration.narrator import SpokenUtterance
 from agent.presentation.presentation_records import Presentation, build_presentation_ending
 from agent.presentation.presentation_report import ScreenVisit, write_report
 from agent.run_records.session_trace import SessionTrace
+from kb_schema.objectives import Objective
 from kb_schema.tool_answers import SiteMap
 from periplus.agent_failures import to_user_error
 from periplus.demos.demo_environment import DemoEnvironmentSettings, open_demo_environment
@@ -84,6 +85,8 @@ class DemoSettings:
     """Whether to make an animated GIF of the film, too."""
     afresh: bool = False
     """Film everything again, without reusing clips."""
+    objective: Objective | None = None
+    """By what paths are chosen; None: as the tasks and the settings say."""
 
 
 @dataclass
@@ -107,7 +110,12 @@ async def run_demo(
 ) -> DemoResult:
     """Run a flow of a seed, or of a loaded website, from start to end. Raises `UserError` for errors that the user can fix."""
     place = DemoEnvironmentSettings(
-        data_dir, settings.base_url, settings.mongodb_url, settings.arangodb_url, settings.headed
+        data_dir,
+        settings.base_url,
+        settings.mongodb_url,
+        settings.arangodb_url,
+        settings.headed,
+        settings.objective,
     )
     presentation_settings = LivePresentationSettings(
         speed=settings.speed,

@@ -161,6 +161,7 @@ async def open_live_presentation(
                 base_url=environment.base_url,
                 values=environment.values,
                 runs=environment.runs,
+                objective=environment.objective,
             )
         )
         try:

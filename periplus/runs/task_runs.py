@@ -32,6 +32,7 @@ from agent.run_records.session_trace import SessionTrace
 from agent.session import Session
 from kb_schema.documents import did_you_mean
 from kb_schema.io_specs import IoSpec
+from kb_schema.objectives import Objective
 from kb_schema.read_backs import ReadBackStatus
 from kb_schema.run_records import RunKind, RunResult, StoredRun
 from kb_store import StoreError, Stores
@@ -87,6 +88,8 @@ class TaskRunRequest:
     """Whether it undoes another run."""
     step_timeout_s: float | None = None
     """How long each step may wait for its element; None: as the knowledge and the settings say."""
+    objective: Objective | None = None
+    """By what paths are chosen; None: as the tasks and the settings say."""
     storage: JsonValue = None
     """The initial storage state, unless the checkpoint has one."""
 
@@ -170,6 +173,7 @@ async def execute_task_run(run_request: TaskRunRequest, resources: TaskRunResour
                 runs=resources.runs,
                 run_id=run_request.run_id,
                 step_timeout_s=run_request.step_timeout_s,
+                objective=run_request.objective,
                 page=resources.page,
             )
         )

@@ -135,6 +135,7 @@ async def test_a_transition_that_was_not_tried_is_not_reported(browser, site, tm
         browser, site, tmp_path, *_documents({"type": "dom_element", "selector": "#never"})
     ) as session:
         session.bus.listen(lambda event: told.append(event) if isinstance(event, TransitionTaken) else None)
+        session.context.said = {"row_person": "Bob"}
         result = await reach_screen(TaskRunner(session), "person")
         assert "to_person requires dom_element" in (result.error or "")
         assert session.page.url == f"{site.base}/"
@@ -151,3 +152,19 @@ async def test_a_row_that_is_not_there_is_not_held_against_the_transition(browse
         assert not result.complete
         assert session.page.url == f"{site.base}/"
     assert told == [], "the value was wrong, not the transition"
+
+
+async def test_a_row_without_a_condition_is_named_all_the_same_and_nothing_is_pressed(
+    browser, site, tmp_path
+):
+    """The path search itself names the value: no author has to write a condition for it (KS 9.4)."""
+    documents = _documents({"type": "on_screen", "screen_id": "people"})
+    async with visiting(browser, site, tmp_path, *documents) as session:
+        answer = await session.knowledge.paths("people", "person")
+        assert [each.needs for each in answer.paths[0].steps] == [("row_person",)]
+        known = await session.knowledge.paths("people", "person", facts={"row_person": "Bob"})
+        assert [each.needs for each in known.paths[0].steps] == [()]
+        result = await reach_screen(TaskRunner(session), "person")
+        assert result.hint == "give it with --input row_person=VALUE"
+        assert "no path from people to person without a value for 'row_person'" in (result.error or "")
+        assert session.page.url == f"{site.base}/"

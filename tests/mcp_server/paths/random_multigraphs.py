@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from kb_schema import KnowledgeBase, SourcedDocument, assemble, parse_document
-from kb_schema.tool_answers import Objective
+from kb_schema.objectives import Objective
 from mcp_server.knowledge.compiled_view import KnowledgeView, compile_view
 from mcp_server.paths.path_search import PathExclusions
 from mcp_server.transition_graph.fact_conditions import check_on_facts

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from agent.execution.replanning.replanner import UnresolvedStepFailure
 from agent.execution.task_run import Prepare, StepReplan
-from agent.guide import CHANGES
+from agent.guide import CHANGES, list_lacking_values
 from kb_schema.action_calls import ActionCall
 from kb_schema.conditions import BaseCondition, OnScreen, ScreenTransition
 from kb_schema.tool_answers import Path
@@ -72,11 +72,15 @@ class AlternativePath:
         answer = await session.knowledge.paths(
             start,
             goal,
+            objective=session.choose_objective(),
             k=MOST,
             avoid={"transitions": sorted(set(avoid)), "effects": list(CHANGES)},
             facts=await session.facts(),
         )
-        return answer.paths
+        known = session.context.known_values()
+        return [
+            path for path in answer.paths if not any(list_lacking_values(step, known) for step in path.steps)
+        ]
 
 
 def find_needed_screen(conditions: Sequence[BaseCondition]) -> str | None:
