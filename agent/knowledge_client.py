@@ -70,6 +70,7 @@ class KnowledgeClient:
         self._own: set[tuple[str, str]] = set()
         """Those that the agent made itself."""
         self._no_document: set[str] = set()
+        self._dependencies: dict[str, tuple[TaskDependency, ...]] = {}
         self._request_locks: dict[tuple[str, str], asyncio.Lock] = {}
         self.calls = 0
         self.on_read: Callable[[Document], None] | None = None
@@ -96,6 +97,11 @@ class KnowledgeClient:
         """Return a task. Raises `UnknownToKnowledge`."""
         return await self._document("get_task_definition", "task", task_id, Task, {"task_id": task_id})
 
+    async def dependencies(self, task_id: str) -> tuple[TaskDependency, ...]:
+        """Return the edges by which a task depends on others, in their order. Raises `UnknownToKnowledge`."""
+        await self.task(task_id)
+        return self._dependencies.get(task_id, ())
+
     async def workflow(self, workflow_id: str) -> Workflow:
         """Return a published workflow. Raises `UnknownToKnowledge`.
 
@@ -113,6 +119,9 @@ class KnowledgeClient:
                 raise UnknownToKnowledge(f"no workflow {workflow_id!r}: {exc}") from exc
             except (KnowledgeError, ValueError, IndexError) as exc:
                 raise KnowledgeUnavailable(f"workflow {workflow_id!r} cannot be read: {exc}") from exc
+            edges = [each for each in documents if isinstance(each, TaskDependency)]
+            for task_id in {each.from_task for each in edges}:
+                self._dependencies[task_id] = tuple(each for each in edges if each.from_task == task_id)
             for document in documents:
                 key = (document.kind, document.local_id)
                 if key not in self._own:
@@ -332,7 +341,13 @@ class KnowledgeClient:
         key = (kind, local_id)
         if key not in self._documents:
             arguments = {**arguments, "detail": "full"} if kind in _READ_IN_FULL else arguments
-            self._documents[key] = _parse_answer(await self._call(tool, DocumentAnswer, arguments), model)
+            answer = await self._call(tool, DocumentAnswer, arguments)
+            self._documents[key] = _parse_answer(answer, model)
+            if answer.depends_on:
+                edges = (parse_document(each) for each in answer.depends_on)
+                self._dependencies[local_id] = tuple(
+                    each for each in edges if isinstance(each, TaskDependency)
+                )
         return cast("DocumentT", self._read_document(kind, local_id))
 
     def _read_document(self, kind: str, local_id: str) -> Document:

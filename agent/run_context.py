@@ -97,6 +97,8 @@ class RunContext:
     """KS `global_context`: defaults of the website and of the user."""
     outputs: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Task id -> its latest outputs."""
+    succeeded: set[str] = field(default_factory=set)
+    """Ids of the tasks that succeeded in this session."""
     cache: dict[tuple[str, str], CachedValue] = field(default_factory=dict)
     """(task id, input) -> value, by volatility."""
     said: dict[str, Any] = field(default_factory=dict)

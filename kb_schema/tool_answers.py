@@ -107,6 +107,8 @@ class DocumentAnswer(Model):
     document: dict[str, Any]
     inputs: tuple[TaskInput, ...] = ()
     """Of a task: what each input is."""
+    depends_on: tuple[dict[str, Any], ...] = ()
+    """Of a task: the `depends_on` edges from it, in their order; each `to_task` is run first, if its condition holds."""
     relevant: tuple[str, ...] = ()
     """For a demo that was requested by what it shows: the segments that show it."""
 

@@ -183,7 +183,10 @@ def _list_parts(view: KnowledgeView, workflow_id: str) -> Any:
     workflow = require_document("workflow", workflow_id, known.workflows, "resources/list says what there is")
     parts = list_workflow_parts(known, workflow)
     screens = [known.screens[each] for each in parts.screens]
-    return [_document(view, each) for each in (workflow, *parts.tasks, *parts.actions, *screens)]
+    edges = [
+        edge for task in parts.tasks for edge in document_summaries.list_dependencies(view, task.task_id)
+    ]
+    return [_document(view, each) for each in (workflow, *parts.tasks, *parts.actions, *screens, *edges)]
 
 
 async def _read_json(view_of: ViewLookup, website_id: str, found: Callable[[KnowledgeView], Any]) -> str:

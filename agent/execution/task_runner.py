@@ -23,9 +23,9 @@ from agent.errors import (
     SubtaskFailed,
     UnknownToKnowledge,
 )
-from agent.events import InputResolved, OverlayDismissed, TaskEnded, TaskStarted
+from agent.events import OverlayDismissed, TaskEnded, TaskStarted
 from agent.execution.action_runner import ActionRunner
-from agent.execution.call_templates import can_start_anywhere, list_used_variables
+from agent.execution.call_templates import can_start_anywhere
 from agent.execution.effects.effect_read_backs import EffectReader
 from agent.execution.effects.spare_tab import SpareTab
 from agent.execution.effects.undo import note_reversal
@@ -43,14 +43,12 @@ from agent.execution.run_observer import RunObserver
 from agent.execution.run_resumption import RunResumption
 from agent.execution.step_runner import StepRunner
 from agent.execution.stop_request import StopRequest
+from agent.execution.task_dependencies import TaskDependencies
 from agent.execution.task_run import TaskRun
-from agent.execution.values.declared_types import convert_to_declared_type
-from agent.execution.values.input_resolution import MISSING, refresh_inputs, resolve_inputs
-from agent.execution.values.value_extraction import extract_value, list_extraction_selectors
+from agent.execution.values.task_values import TaskValues
 from agent.guide import Guide
 from agent.page.errors import GateFailed, PageError, PageGone
 from agent.page.page_writes import PressAnswers
-from agent.run_context import is_meaningful
 from agent.session import Session
 from agent.telemetry import span
 from kb_schema.action_calls import ActionCall
@@ -91,6 +89,8 @@ class TaskRunner:
         self.recovering = RecoveryRunner(self)
         self.guide = Guide(session, self)
         self.effects = EffectReader(self)
+        self.values = TaskValues(self)
+        self.dependencies = TaskDependencies(self)
         self.resumption = RunResumption(self, decided)
         self.steps = StepRunner(self)
         self.checkpoints = CheckpointWriter(keeping, session.context, resume)
@@ -218,6 +218,7 @@ class TaskRunner:
             )
         context.session.update(kept.session)
         context.outputs.update({task_id: dict(outputs) for task_id, outputs in kept.outputs.items()})
+        context.succeeded.update(frame.task_id for frame in kept.frames.values() if frame.over)
         kept.ledger.carried_on()
 
     async def _carry_out(self, run: TaskRun, given: Mapping[str, Any]) -> None:
@@ -226,8 +227,11 @@ class TaskRunner:
             return
         if run.depth == 0:
             async with _run_beside(self.session.knowledge.fetch_ahead(run.task)):
-                await self.guide.arrive(leaves=can_start_anywhere(run.steps[0].action))
-        run.values = {**run.frame.values, **await self._inputs(run, given)}
+                leaves = can_start_anywhere(run.steps[0].action)
+                leaves = leaves and not await self.dependencies.of(run.task.task_id)
+                await self.guide.arrive(leaves=leaves)
+        await self.dependencies.carry_out(run, given)
+        run.values = {**run.frame.values, **await self.values.resolve(run, given)}
         self.session.context.task_values = run.values
         index = await self.resumption.enter(run)
         await self.keep(run)
@@ -238,6 +242,8 @@ class TaskRunner:
                 run.early_exit = True
                 break
         await self._close(run)
+        if not run.early_exit:
+            await self.dependencies.repeat(run, given)
 
     async def _close(self, run: TaskRun) -> None:
         """After the last step: read the outputs and check the success criteria.
@@ -280,7 +286,9 @@ class TaskRunner:
     async def _end(self, run: TaskRun, status: RunStatus) -> None:
         context = self.session.context
         context.keep_outputs(run.task.task_id, run.outputs, run.task.io_spec.context_persistence)
-        if status is not RunStatus.SUCCESS:
+        if status is RunStatus.SUCCESS:
+            context.succeeded.add(run.task.task_id)
+        else:
             context.forget_fetched(run.task.task_id)
         if run.path is None:
             return
@@ -349,99 +357,21 @@ class TaskRunner:
 
     # -- inputs and outputs ----------------------------------------------------------------------
 
-    async def _inputs(self, run: TaskRun, given: Mapping[str, Any]) -> dict[str, Any]:
-        session, task = self.session, run.task
-        run.fixed = frozenset(given)
-        for output in task.io_spec.outputs:
-            if output.secret:
-                await self._hide(output.extraction)
-        built_ins = session.context.built_ins(
-            website_id=session.website.website_id,
-            base_url=session.base_url,
-            screen_id=session.screen_id,
-            url=session.page.url,
-        )
-        values = await resolve_inputs(
-            task,
-            given,
-            session.context,
-            scrape=self.scrape,
-            tell=lambda name, source: session.bus.tell(InputResolved(task.task_id, name, source)),
-            known=run.frame.values,
-            built_ins=built_ins,
-        )
-        return {**built_ins, **values}
-
     async def refresh(self, run: TaskRun, step: TaskStep) -> None:
         """Resolve again the volatile inputs that a step is about to use (KS 9.12)."""
-        names = list_used_variables(step.action, run.task)
-        run.values |= await refresh_inputs(
-            run.task, names, run.fixed, run.values, self.session.context, scrape=self.scrape
-        )
+        await self.values.refresh(run, step)
 
     async def scrape(self, rule: ValueRule, values: Mapping[str, Any]) -> Any:
         """Read an input from the website: from the open page, or from its screen in a tab of its own."""
-        if rule.extraction is None:
-            return MISSING
-        if getattr(rule, "secret", False):
-            await self._hide(rule.extraction, rule.screen_id)
-        if rule.screen_id is None or rule.screen_id == self.session.screen_id:
-            return await self.read(rule.extraction, values)
-        async with self.in_spare_tab() as other:
-            await other.guide.go_to(rule.screen_id, method="direct_url")
-            return await other.read(rule.extraction, values)
-
-    async def _hide(self, rule: Extraction, screen_id: str | None = None) -> None:
-        """Leave places out of snapshots where a secret is going to be read."""
-        session = self.session
-        known = () if screen_id is None else (await session.knowledge.screen(screen_id)).ui_elements
-        elements = {element.element_id: element.selector for element in known}
-        session.secret_fields += [
-            place for place in list_extraction_selectors(rule, elements) if place not in session.secret_fields
-        ]
+        return await self.values.scrape(rule, values)
 
     async def read(self, rule: Extraction, values: Mapping[str, Any]) -> Any:
         """Return what a rule reads on the page now; `MISSING` if it finds nothing."""
-        elements = {name: e.selector for name, e in (await self.session.elements()).items()}
-        return await extract_value(rule, self.session.page, values, elements)
+        return await self.values.read(rule, values)
 
     async def read_outputs(self, run: TaskRun, after: str | None) -> None:
-        """Read the outputs due after that step (None: at the end) and store them at once.
-
-        Raises `StepFailed` if required ones are missing, after reading all that are there.
-        """
-        missing = []
-        for output in run.task.io_spec.outputs:
-            if output.after_step != after or is_meaningful(run.outputs.get(output.name)):
-                continue  # a value that was read stays: the page may show something else now
-            value = run.given.get(output.name, MISSING)
-            if value is MISSING:
-                value = await self.read(output.extraction, {**run.values, **run.outputs})
-            if value is MISSING:
-                if output.required and run.seen_elsewhere is None and output.name not in run.outputs:
-                    missing.append(output.name)
-                continue
-            self._keep_output(run, output.name, convert_to_declared_type(output, value), secret=output.secret)
-        run.missing_outputs.difference_update(run.outputs)
-        if missing:
-            run.missing_outputs.update(missing)
-            names = ", ".join(map(repr, missing))
-            raise StepFailed(
-                f"output{'s' if len(missing) > 1 else ''} {names} not found on the page",
-                error="extraction_failed",
-                acted=True,
-            )
-
-    def _keep_output(self, run: TaskRun, name: str, value: Any, *, secret: bool) -> None:
-        """Store an output in the run and its data; an empty value never replaces another one."""
-        if secret:
-            self.session.context.keep_secret(value)
-        if not is_meaningful(value) and name in run.outputs:
-            return
-        run.outputs[name] = value
-        run.values[name] = value
-        if run.path is not None and self.session.context.redact(value) == value:
-            run.ledger.keep(run.path, {name: value})
+        """Read the outputs due after that step (None: at the end) and store them at once. Raises `StepFailed`."""
+        await self.values.read_outputs(run, after)
 
     async def dismiss_overlays(self) -> bool:
         """Close the website's overlays by their own controls; return whether one was closed."""

@@ -129,6 +129,8 @@ class _WorkflowRun:
         end = WorkflowRunEnd()
         closing = proven = False
         self._engine.resilience.begin(None, nodes=True)
+        in_order = {node.task_id for node in walk(workflow.nodes) if isinstance(node, TaskNode)}
+        self._engine.dependencies.in_order = frozenset(in_order)
         try:
             await self._engine.begin(workflow.workflow_id, given)
             await self._fix_version()
@@ -161,6 +163,7 @@ class _WorkflowRun:
             end = WorkflowRunEnd(str(exc), getattr(exc, "hint", None), closing=closing)
         finally:
             self._session.criteria = None
+            self._engine.dependencies.in_order = frozenset()
         result = self._result(end, started_at, started, proven=proven)
         self._session.memory.conclude(bus.tell, verified=result.status is RunStatus.SUCCESS)
         bus.tell(TaskEnded(workflow.workflow_id, result.status, 0))

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from typing import Any
 
+from kb_schema import parse_document
 from kb_schema.action_calls import ActionCall
+from kb_schema.graph_documents import TaskDependency
 from kb_schema.tool_answers import (
     AvailableActions,
     DocumentAnswer,
@@ -48,7 +51,13 @@ def render_identification(answer: Identification) -> str:
 
 def render_document(answer: DocumentAnswer) -> str:
     """A heading and the document as compact JSON; a summary as lines."""
-    heading = "\n".join([f"{answer.kind} {answer.id} ({answer.detail})", *map(_render_input, answer.inputs)])
+    heading = "\n".join(
+        [
+            f"{answer.kind} {answer.id} ({answer.detail})",
+            *map(_render_input, answer.inputs),
+            *map(_render_dependency, answer.depends_on),
+        ]
+    )
     if answer.detail != "summary" and "elements" not in answer.document:
         return f"{heading}\n{json.dumps(answer.document, ensure_ascii=False, separators=(',', ':'))}"
     lines = [heading]
@@ -67,6 +76,16 @@ def _render_input(given: TaskInput) -> str:
     parts += [f"for example {given.example}"] if given.example is not None else []
     parts += [f"one of {', '.join(given.allowed)}"] if given.allowed else []
     return "; ".join([*parts, *given.rules])
+
+
+def _render_dependency(edge: dict[str, Any]) -> str:
+    """`depends on login`, `depends on create_agent if agent_id is not known`."""
+    dependency = parse_document(edge)
+    if not isinstance(dependency, TaskDependency):
+        return ""
+    condition = dependency.condition
+    when = "" if condition is None else f" if {condition_text.describe_condition(condition)}"
+    return f"depends on {dependency.to_task}, which runs first{when}"
 
 
 def render_actions(answer: AvailableActions) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kb_schema.base import Document
+from kb_schema.graph_documents import TaskDependency
 from kb_schema.screens import Screen
 from kb_schema.tasks import Task
 from kb_schema.tool_answers import (
@@ -54,6 +55,21 @@ def describe_groups(view: KnowledgeView, screen_id: str) -> GroupList:
             for each in found
         ),
     )
+
+
+def list_dependencies(view: KnowledgeView, task_id: str) -> list[TaskDependency]:
+    """Return the edges by which a task depends on others, in the order in which they are carried out."""
+    found = [
+        each
+        for each in view.knowledge.dependencies
+        if each.type == "depends_on" and each.from_task == task_id
+    ]
+    return sorted(found, key=lambda each: (each.order is None, each.order or 0, each.local_id))
+
+
+def describe_dependencies(view: KnowledgeView, task_id: str) -> tuple[dict[str, Any], ...]:
+    """Return the same edges as JSON that still parses."""
+    return tuple(reduce_to_level(each, "full") for each in list_dependencies(view, task_id))
 
 
 def list_tasks(view: KnowledgeView, cursor: str | None = None, *, size: int = PAGE_OF_TASKS) -> TaskList:

@@ -40,13 +40,18 @@ def list_tasks(
 def get_task_definition(
     request: WebsiteRequest, task_id: Id, detail: DetailLevel = "working"
 ) -> ToolReply[DocumentAnswer]:
-    """A task or workflow: inputs, outputs, steps, success criteria."""
+    """A task or workflow: inputs, outputs, steps, success criteria, and the tasks that run before it."""
     knowledge = request.view.knowledge
     work: dict[str, Task | Workflow] = {**knowledge.workflows, **knowledge.tasks}
     task = require_document("task", task_id, work, "call list_tasks")
     answer = document_summaries.describe_document(request.view, task, detail)
     if isinstance(task, Task):
-        answer = answer.model_copy(update={"inputs": task_inputs.describe_inputs(request.view, task)})
+        answer = answer.model_copy(
+            update={
+                "inputs": task_inputs.describe_inputs(request.view, task),
+                "depends_on": document_summaries.describe_dependencies(request.view, task.task_id),
+            }
+        )
     return ToolReply(answer, answer_text.render_document(answer))
 
 

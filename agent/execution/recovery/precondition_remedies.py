@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from agent import retry_limits
-from agent.errors import SignInFailed, StepFailed, SubtaskFailed
+from agent.errors import AgentError, SignInFailed, StepFailed, SubtaskFailed
 from kb_schema import action_types
 from kb_schema.action_calls import ActionCall
 from kb_schema.conditions import BaseCondition
 from kb_schema.probes import Verdict
+from kb_schema.websites import Website
 
 if TYPE_CHECKING:
     from agent.execution.execution_ports import TaskExecution
@@ -54,14 +55,7 @@ class PreconditionRemedies:
             try:
                 await self._engine.sub_task(task_id, {}, depth)
             except SubtaskFailed as exc:
-                website = self._engine.session.website
-                if not exc.at_end or task_id != website.login_task_id:
-                    raise
-                hint = (
-                    exc.hint
-                    or f"check the values that {task_id!r} was given, and whether the account is locked"
-                )
-                raise SignInFailed(f"not signed in: {exc}", hint=hint) from exc
+                raise name_failed_sign_in(exc, task_id, self._engine.session.website) from exc
         elif name is not None:
             self._count(condition, name)
             return await self._act(name, dict(condition.remediation_params), values)
@@ -85,3 +79,11 @@ class PreconditionRemedies:
                 f" but {condition.type} still fails",
                 error=condition.type,
             )
+
+
+def name_failed_sign_in(error: SubtaskFailed, task_id: str, website: Website) -> AgentError:
+    """Return the error of a task that failed as one of signing in, if the website's login came to its end in vain."""
+    if not error.at_end or task_id != website.login_task_id:
+        return error
+    hint = error.hint or f"check the values that {task_id!r} was given, and whether the account is locked"
+    return SignInFailed(f"not signed in: {error}", hint=hint)
