@@ -29,6 +29,7 @@ from periplus.output_folder import check_output_folder, open_output_folder
 from periplus.run_store_adapters import LAST, find_run, open_run_store
 from periplus.runs.begun_run import check_last_run_recorded, note_begun_run
 from periplus.runs.run_checks import check_run_request
+from periplus.runs.run_plan import RunPlan, build_run_plan, print_run_plan
 from periplus.runs.run_report import print_run_result
 from periplus.runs.run_undo import UndoReport, print_undo_report, undo_run
 from periplus.runs.sentence_tasks import as_input, find_sentence_task, format_command, is_sentence
@@ -126,6 +127,10 @@ def run(
         ),
     ] = None,
     objective: PathObjective = None,
+    plan: Annotated[
+        bool,
+        typer.Option("--plan", help="Show the tasks that would run, with inputs and steps, and run nothing."),
+    ] = False,
     out: Annotated[Path | None, typer.Option(help="The folder for result and trace.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print only the result, as JSON.")] = False,
     mongodb_url: MongoUrl = None,
@@ -149,6 +154,10 @@ def run(
     No model is used. The task and its values are shown and asked about before it runs, unless --yes is given.
 
     With --goal the run ends on that screen; without TASK it only navigates there.
+
+    [bold]periplus run create_agent --plan[/]
+
+    With --plan nothing is run: the tasks it depends on, inputs and steps are listed in their order.
 
     [bold]periplus run --resume last[/]
 
@@ -183,7 +192,11 @@ def run(
     _check(asked)
     if is_sentence(asked.task):
         asked = asyncio.run(_read_sentence(asked, open_selected_stores(mongodb_url, arangodb_url)))
-        _confirm_sentence(asked, console, yes=yes)
+        if not plan:
+            _confirm_sentence(asked, console, yes=yes)
+    if plan:
+        _show_plan(asked, open_selected_stores(mongodb_url, arangodb_url), console, as_json=as_json)
+        return
     moment = datetime.now().astimezone()
     folder = check_output_folder(out or Path("out") / f"run-{asked.name}-{moment:%Y%m%d-%H%M%S}")
     store_contexts = open_selected_stores(mongodb_url, arangodb_url), open_run_store(mongodb_url)
@@ -226,6 +239,29 @@ class _RunOptions:
         if self.resume is not None or self.undo is not None:
             return f"resume-{self.resume}" if self.undo is None else f"undo-{self.undo}"
         return self.task or f"to-{self.goal}"
+
+
+def _show_plan(
+    asked: _RunOptions, opening: AbstractAsyncContextManager[Stores], console: Console, *, as_json: bool
+) -> None:
+    """Print what would be run. Raises `UserError` for a run that exists already."""
+    if asked.resume is not None or asked.undo is not None:
+        raise UserError(
+            "--plan is for new runs", fix="leave out --resume and --undo; `periplus runs show RUN`"
+        )
+
+    async def build() -> RunPlan:
+        async with opening as stores:
+            website_id = select_website(asked.website, await list_websites(stores))
+            return await build_run_plan(
+                TaskRunRequest(website_id, asked.task, goal=asked.goal, values=asked.values), stores
+            )
+
+    found = asyncio.run(build())
+    if as_json:
+        typer.echo(found.model_dump_json(indent=2))
+    else:
+        print_run_plan(console, found)
 
 
 def _parse_happened(happened: bool | None) -> ReadBackStatus | None:

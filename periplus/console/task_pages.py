@@ -16,6 +16,7 @@ from kb_schema.run_records import StoredRun
 from kb_schema.tasks import Task
 from kb_schema.workflows import AgentNode, GroupNode, TaskNode, WaitNode, Workflow, WorkflowNode
 from kb_store import StoreError
+from mcp_server.descriptions import document_summaries
 from mcp_server.document_text import condition_text
 from mcp_server.errors import UnknownName
 from mcp_server.knowledge.compiled_view import KnowledgeView
@@ -128,6 +129,7 @@ async def task_page(request: Request, site: str, task_id: str, parts: ConsoleCon
         else work.iterator_spec.type,
         undone_by=None if isinstance(work, Workflow) or work.reversal is None else work.reversal.task_id,
         screens=_screens(view, task_id),
+        depends_on=_depends_on(view, task_id),
         used_by=_used_by(view, task_id),
         runs=own,
         marks=MARKS,
@@ -234,3 +236,15 @@ def _used_by(view: KnowledgeView, task_id: str) -> list[tuple[str, str]]:
     found = {edge.from_task for edge in view.knowledge.dependencies if edge.to_task == task_id}
     work: dict[str, Task | Workflow] = {**view.knowledge.tasks, **view.knowledge.workflows}
     return [(each, work[each].name or each) for each in sorted(found) if each in work]
+
+
+def _depends_on(view: KnowledgeView, task_id: str) -> list[tuple[str, str, str]]:
+    """Return id, name and condition of the tasks that run first, in their order."""
+    return [
+        (
+            edge.to_task,
+            view.knowledge.tasks[edge.to_task].name or edge.to_task,
+            "" if edge.condition is None else condition_text.describe_condition(edge.condition),
+        )
+        for edge in document_summaries.list_dependencies(view, task_id)
+    ]

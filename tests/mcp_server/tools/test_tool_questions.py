@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kb_schema import KnowledgeBase, SourcedDocument, assemble, parse_document
 from mcp_server import cursors
-from mcp_server.descriptions import answer_text, available_actions, demo_search
+from mcp_server.descriptions import answer_text, available_actions, demo_search, document_summaries
 from mcp_server.errors import BadRequest, UnknownName
 from mcp_server.identification.screen_identification import identify
 from mcp_server.knowledge.compiled_view import compile_view
@@ -225,6 +225,29 @@ def test_a_task_that_is_composed_of_another_by_an_edge_runs_it():
     view = compile_view(pantry.knowledge(also=(whole, edge)), "1")
     found = {t.task_id: (t.relation, t.by) for t in screen_tasks.find_screen_tasks(view, "jar_new").tasks}
     assert found == {"add_jar": ("begins", None), "whole": ("by_subtask", "add_jar")}
+
+
+def test_a_task_names_the_tasks_that_run_before_it():
+    condition = {"type": "context_equals", "name": "empty", "value": True}
+    edges = (
+        {
+            "type": "depends_on",
+            "_from": "task/add_jar",
+            "_to": "task/stock_up",
+            "order": 2,
+            "condition": condition,
+        },
+        {"type": "depends_on", "_from": "task/add_jar", "_to": "task/sign_in", "order": 1},
+        {"type": "composes", "_from": "task/stock_up", "_to": "task/add_jar"},
+    )
+    view = compile_view(pantry.knowledge(also=(*OTHER_TASKS, *edges)), "1")
+    answer = document_summaries.describe_document(
+        view, view.knowledge.tasks["add_jar"], "working"
+    ).model_copy(update={"depends_on": document_summaries.describe_dependencies(view, "add_jar")})
+    assert [parse_document(each).to_task for each in answer.depends_on] == ["sign_in", "stock_up"]
+    text = answer_text.render_document(answer)
+    assert "depends on sign_in, which runs first\n" in text
+    assert "depends on stock_up, which runs first if context_equals 'empty' True" in text
 
 
 def test_tasks_in_reach_come_with_the_way_that_facts_leave_open(view):

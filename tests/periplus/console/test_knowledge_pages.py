@@ -375,3 +375,10 @@ async def test_a_store_that_is_down_leaves_pages_that_say_so(site, monkeypatch):
     assert unknown.status_code == 503
     assert "The store does not answer" in unknown.text
     assert unknown.headers["content-type"].startswith("text/html")
+
+
+async def test_a_task_says_which_tasks_run_before_it_and_when(site):
+    page = (await site.served.client.get(f"/sites/{SITE}/tasks/delete_agent")).text
+    about = page[page.index('id="depends"') :]
+    assert about.index("/tasks/create_agent") < about.index("/tasks/login")
+    assert "none_of(context_equals" in about[: about.index("</section>")]
