@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, Protocol
 
+from kb_schema.kept_values import KeptValue
 from kb_schema.lessons import Lesson, LessonKey
 from kb_schema.run_records import Artifact, Metric, RunEnding, StoredRun, StoredStep
 from kb_schema.run_storage import EVENT_TTL_S, Checkpoint, JournalEntry, Locator, StoredEvent
@@ -120,3 +121,13 @@ class FailureMemory(Protocol):
 
     async def lessons(self, website_id: str, screen_id: str, task_id: str) -> Sequence[Lesson]:
         """Return the lessons of a task on a screen, the most recently used first."""
+
+
+class KeptValuesPort(Protocol):
+    """A store of outputs of global scope (KS 9.1). Raises nothing."""
+
+    async def keep(self, values: Sequence[KeptValue]) -> None:
+        """Store values; each replaces the one of its website, person and name."""
+
+    async def kept(self, website_id: str, person: str) -> Sequence[KeptValue]:
+        """Return the values of a person on a website; none if the store does not answer."""

@@ -63,6 +63,11 @@ class TimestampedValues(dict[str, Any]):
         super().__setitem__(name, value)
         self._at[name] = self._clock()
 
+    def put(self, name: str, value: Any, *, age_s: float) -> None:
+        """Set a value that is some seconds old."""
+        super().__setitem__(name, value)
+        self._at[name] = self._clock() - age_s
+
     def update(self, *others: Any, **values: Any) -> None:
         """Set values, as of any mapping; each gets the present time."""
         for name, value in dict(*others, **values).items():

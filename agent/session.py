@@ -30,7 +30,7 @@ from agent.page.page_changes import wait_for_change
 from agent.page.page_refusals import RefusalSigns
 from agent.page.page_writes import PressAnswers
 from agent.page.snapshot_capture import take_snapshot_if_changed, take_snapshot_with_revision
-from agent.ports import FailureMemory
+from agent.ports import FailureMemory, KeptValuesPort
 from agent.run_context import RunContext
 from agent.unsaved_entries import UnsavedEntries
 from kb_schema.conditions import Authenticated, BaseCondition, NumberChanged
@@ -110,6 +110,8 @@ class Session:
     """The configured limits of retrying and replanning (WR)."""
     lessons: FailureMemory | None = None
     """What failed and what worked in earlier runs; None: not stored."""
+    kept_values: KeptValuesPort | None = None
+    """Outputs of global scope from earlier runs; None: not stored."""
     inferencer: ReplanInferencer | None = None
     """Suggests other approaches after all else failed; None: there is no language model."""
     decider: CandidateDecider | None = None

@@ -219,6 +219,10 @@ class VariableResolution(Model):
     """The sources to search for inputs that name none (KS 10.2)."""
 
     runtime_context_store: bool = True
+    """Whether the task's values are kept for later: inputs that were fetched, and outputs in session or global values.
+
+    If not, every run of the task fetches its inputs anew, and its outputs go to the calling task and by `task_context`.
+    """
     resolution_order: tuple[ValueSource, ...] = (
         "task_context",
         "session_context",
@@ -234,6 +238,11 @@ class IoSpec(Model):
     outputs: tuple[OutputSpec, ...] = ()
     context_persistence: Literal["task", "session", "global"] = "session"
     variable_resolution: VariableResolution = VariableResolution()
+
+    @property
+    def lasting(self) -> Literal["task", "session", "global"]:
+        """How long outputs are kept: `context_persistence`, unless the task keeps no values."""
+        return self.context_persistence if self.variable_resolution.runtime_context_store else "task"
 
     @model_validator(mode="after")
     def _names_are_unique(self) -> IoSpec:

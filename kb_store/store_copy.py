@@ -32,11 +32,11 @@ BATCH = 200
 EVENTS = 1_000
 """The number of a run's events read at a time."""
 
-NOT_COPIED = ("locators", "heal_counters", "rates", "run_leases", "lessons")
+NOT_COPIED = ("locators", "heal_counters", "rates", "run_leases", "lessons", "kept_values")
 """Collections that are not copied: their content is temporary and rebuilt.
 
 A locator is where an element was a moment ago, and the target's own are newer; counters and leases belong to
-running runs, which continue where they are.
+running runs, which continue where they are. Kept values are read by the digest of an account, which a copy does not know.
 """
 
 T = TypeVar("T")

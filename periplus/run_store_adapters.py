@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from agent.errors import JournalWriteRefused
 from agent.presentation.visitor.visitor_analytics import PersonalDataListener
 from agent.run_records.run_log import RunLog, build_error_ending, build_run_record
+from kb_schema.kept_values import KeptValue
 from kb_schema.lessons import Lesson, LessonKey
 from kb_schema.run_records import RunEnding, RunKind, StoredRun
 from kb_schema.run_storage import EVENT_TTL_S, Checkpoint, JournalEntry, Locator
@@ -106,6 +107,7 @@ async def record_run(
         )
         session.memory.run_id = log.run_id
         session.lessons = _RunStoreLessons(runs)
+        session.kept_values = _RunStoreKeptValues(runs, lasting_s=lasting_s)
         try:
             yield log
         except BaseException as exc:
@@ -229,6 +231,24 @@ class _RunStoreLessons:
         """Return the lessons of a task on a screen."""
         with suppress(StoreError):
             return await self._memory.lessons(website_id, screen_id, task_id)
+        return ()
+
+
+class _RunStoreKeptValues:
+    """The kept values of a run store (`agent.ports.KeptValuesPort`), as long as the website's records are kept."""
+
+    def __init__(self, runs: RunStore, *, lasting_s: float) -> None:
+        self._store, self._lasting_s = runs.kept_values, lasting_s
+
+    async def keep(self, values: Sequence[KeptValue]) -> None:
+        """Store values."""
+        with suppress(StoreError):
+            await self._store.keep(values, keep_s=self._lasting_s)
+
+    async def kept(self, website_id: str, person: str) -> Sequence[KeptValue]:
+        """Return the values of a person; none if the store does not answer."""
+        with suppress(StoreError):
+            return await self._store.kept(website_id, person)
         return ()
 
 

@@ -25,7 +25,7 @@ from agent.knowledge_client import KnowledgeClient
 from agent.page import in_page_library
 from agent.page.page_watchdog import watch_context
 from agent.presentation.page_overlay import PageOverlay
-from agent.run_context import InputProvider, RunContext
+from agent.run_context import InputProvider, RunContext, TimestampedValues
 from agent.run_records.outcome_reports import report_outcomes
 from agent.session import Session
 from kb_schema.objectives import Objective
@@ -130,7 +130,7 @@ async def open_session(
         except UnknownToKnowledge as exc:
             raise UserError(str(exc), fix="load its knowledge base first: periplus kb load DIR") from exc
         context = RunContext(asker=asker) if run_id is None else RunContext(asker=asker, run_id=run_id)
-        context.global_values = {**website.global_context, **(values or {})}
+        context.global_values = TimestampedValues({**website.global_context, **(values or {})})
         context.said, context.vault = dict(values or {}), open_vault(website_id)
         session = Session(
             page or await browser.new_page(),

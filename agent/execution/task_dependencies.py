@@ -6,7 +6,7 @@ Decision 0095 says when a prerequisite counts as done.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from agent.errors import StepFailed, SubtaskFailed
 from agent.execution.call_templates import fill_conditions
@@ -125,7 +125,7 @@ class TaskDependencies:
     ) -> bool:
         """Whether a condition of a circle does not hold any more; the page may take a moment to show that."""
         filled = fill_conditions(conditions, values)
-        going_on = Combined(type="all_of", conditions=filled)
+        going_on = Combined(type="all_of", conditions=cast("tuple[Any, ...]", filled))
         over = Combined(type="none_of", conditions=(going_on,))
         patience = max([ROUND_S, *(each.timeout or 0.0 for each in filled)])
         (verdict,) = await self._engine.session.judge_until_held([over], values, timeout_s=patience)

@@ -45,6 +45,7 @@ from agent.execution.step_runner import StepRunner
 from agent.execution.stop_request import StopRequest
 from agent.execution.task_dependencies import TaskDependencies
 from agent.execution.task_run import TaskRun
+from agent.execution.values.kept_values import KeptValues
 from agent.execution.values.task_values import TaskValues
 from agent.guide import Guide
 from agent.page.errors import GateFailed, PageError, PageGone
@@ -91,6 +92,7 @@ class TaskRunner:
         self.effects = EffectReader(self)
         self.values = TaskValues(self)
         self.dependencies = TaskDependencies(self)
+        self.kept_values = KeptValues(session)
         self.resumption = RunResumption(self, decided)
         self.steps = StepRunner(self)
         self.checkpoints = CheckpointWriter(keeping, session.context, resume)
@@ -203,6 +205,7 @@ class TaskRunner:
     async def begin(self, name: str, given: Mapping[str, Any]) -> None:
         """Start the checkpoint state of a run of that name, or restore it if the run is resumed."""
         context = self.session.context
+        await self.kept_values.load(given)
         kept = await self.checkpoints.carry_on()
         self.session.presses = PressAnswers(forgotten=kept is not None)
         if kept is None:
@@ -285,7 +288,8 @@ class TaskRunner:
 
     async def _end(self, run: TaskRun, status: RunStatus) -> None:
         context = self.session.context
-        context.keep_outputs(run.task.task_id, run.outputs, run.task.io_spec.context_persistence)
+        context.keep_outputs(run.task.task_id, run.outputs, run.task.io_spec.lasting)
+        await self.kept_values.keep(run.task, run.outputs)
         if status is RunStatus.SUCCESS:
             context.succeeded.add(run.task.task_id)
         else:

@@ -526,7 +526,10 @@ class _WorkflowRun:
         context.outputs.pop(name, None)
         context.outputs[name] = TimestampedValues(self._values)
         try:
-            return await map_inputs(node.inputs, context, scrape=self._engine.scrape, built_ins=self._values)
+            specs = (await self._session.knowledge.task(node.task_id)).io_spec.inputs
+            return await map_inputs(
+                node.inputs, context, scrape=self._engine.scrape, built_ins=self._values, inputs=specs
+            )
         finally:
             del context.outputs[name]
 

@@ -117,9 +117,18 @@ class SegmentPlayer:
         optional segment without a required value is skipped.
         """
         context = self._session.context
-        inputs = await map_inputs(segment.input_mapping, context, scrape=self.engine.scrape, built_ins=values)
+        if not segment.input_mapping:
+            return {}
+        specs = (await self._find_io_spec(segment.task_id or "")).inputs
+        inputs = await map_inputs(
+            segment.input_mapping, context, scrape=self.engine.scrape, built_ins=values, inputs=specs
+        )
         absent = [name for name in segment.input_mapping if name not in inputs]
-        needed = await self._find_required_inputs(segment.task_id or "") if absent else frozenset()
+        needed = {
+            spec.name
+            for spec in specs
+            if spec.required and spec.default is None and not (spec.always_fresh and spec.source)
+        }
         for name in absent:
             rule, answer = segment.input_mapping[name], MISSING
             if "user_input" not in rule.source and context.asker is not None and name in needed:
@@ -133,14 +142,12 @@ class SegmentPlayer:
                 raise SegmentLeftOut(f"no value for {name!r}, which {segment.task_id} needs")
         return inputs
 
-    async def _find_required_inputs(self, task_id: str) -> frozenset[str]:
-        """Return the names of the inputs that a task or workflow requires."""
-        io_spec: IoSpec
+    async def _find_io_spec(self, task_id: str) -> IoSpec:
+        """Return the inputs and outputs of a task or workflow."""
         try:
-            io_spec = (await self._session.knowledge.task(task_id)).io_spec
+            return (await self._session.knowledge.task(task_id)).io_spec
         except UnknownToKnowledge:
-            io_spec = (await self._session.knowledge.workflow(task_id)).io_spec
-        return frozenset(spec.name for spec in io_spec.inputs if spec.required and spec.default is None)
+            return (await self._session.knowledge.workflow(task_id)).io_spec
 
     async def _describe_purpose(self, segment: Segment) -> str:
         """Return the task's description if a rule asks for the purpose and the author wrote none."""

@@ -34,6 +34,8 @@ from kb_store.errors import StoreError
 from kb_store.mongodb.connection import MongoConnection, MongoDocument, counts_by
 from kb_store.mongodb.database_schema import plan_collections, prepare
 from kb_store.mongodb.document_store import health_of
+from kb_store.mongodb.kept_value_store import INDEXES as KEPT_VALUE_INDEXES
+from kb_store.mongodb.kept_value_store import KEPT_VALUES, MongoKeptValueStore
 from kb_store.mongodb.lesson_store import INDEXES as LESSON_INDEXES
 from kb_store.mongodb.lesson_store import LESSONS, MongoLessonStore
 from kb_store.mongodb.record_codec import check_size as check_document_size
@@ -89,6 +91,7 @@ INDEXES: Mapping[str, Sequence[IndexModel]] = {
     "rates": (_index("client_id", unique=True), _TTL),
     RUN_LEASES: LEASE_INDEXES,
     LESSONS: LESSON_INDEXES,
+    KEPT_VALUES: KEPT_VALUE_INDEXES,
 }
 """Collection -> its indexes."""
 
@@ -132,6 +135,7 @@ class MongoRunStore:
         self._now = now
         self.leases = MongoRunLeases(connection)
         self.memory = MongoLessonStore(connection, now)
+        self.kept_values = MongoKeptValueStore(connection, now)
         self._max_checkpoints, self._max_checkpoint_bytes = max_checkpoints, max_checkpoint_bytes
 
     @property

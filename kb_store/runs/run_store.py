@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 from typing import Any, Literal, Protocol, TypeVar
 
 from kb_schema.base import Model
+from kb_schema.kept_values import KeptValue
 from kb_schema.lessons import Lesson, LessonKey
 from kb_schema.run_records import Artifact, Metric, RunEnding, RunStatus, StoredRun, StoredStep
 from kb_schema.run_storage import (
@@ -49,6 +50,19 @@ class LessonStore(Protocol):
         """Return the lessons of a task on a screen, last used first."""
 
 
+class KeptValueStore(Protocol):
+    """The kept values of a run store. All methods raise `StoreUnavailable` if it does not answer.
+
+    A person has at most `MAX_KEPT_VALUES` on a website; those kept longest ago are deleted.
+    """
+
+    async def keep(self, values: Sequence[KeptValue], *, keep_s: float) -> None:
+        """Store values for some seconds; each replaces the one of its website, person and name."""
+
+    async def kept(self, website_id: str, person: str) -> Sequence[KeptValue]:
+        """Return the unexpired values of a person on a website, by name."""
+
+
 class RunStore(Protocol):
     """Runs with their steps, artifacts and metrics; journal, checkpoints, locators, heals, events.
 
@@ -68,6 +82,10 @@ class RunStore(Protocol):
     @property
     def memory(self) -> LessonStore:
         """The lessons of earlier runs."""
+
+    @property
+    def kept_values(self) -> KeptValueStore:
+        """The outputs of global scope of earlier runs."""
 
     async def prepare(self) -> None:
         """Create what is missing. Safe to repeat."""

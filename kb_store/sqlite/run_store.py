@@ -38,6 +38,7 @@ from kb_store.runs.run_store import (
 )
 from kb_store.sqlite.database import SqliteDatabase, list_missing_columns
 from kb_store.sqlite.document_store import health_of
+from kb_store.sqlite.kept_value_store import SqliteKeptValueStore
 from kb_store.sqlite.lesson_store import SqliteLessonStore
 from kb_store.sqlite.run_leases import SqliteRunLeases
 
@@ -83,6 +84,7 @@ class SqliteRunStore:
         self._now = now
         self.leases = SqliteRunLeases(database, now)
         self.memory = SqliteLessonStore(database, now)
+        self.kept_values = SqliteKeptValueStore(database, now)
         self._max_checkpoints, self._max_checkpoint_bytes = max_checkpoints, max_checkpoint_bytes
 
     @property

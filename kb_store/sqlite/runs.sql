@@ -145,6 +145,18 @@ CREATE TABLE IF NOT EXISTS lessons (
 ) STRICT;
 CREATE INDEX IF NOT EXISTS lessons_by_expiry ON lessons (expires);
 
+CREATE TABLE IF NOT EXISTS kept_values (
+    website_id TEXT NOT NULL,
+    person     TEXT NOT NULL,             -- a digest of the account
+    name       TEXT NOT NULL,
+    value      TEXT NOT NULL,             -- JSON
+    task_id    TEXT NOT NULL,
+    kept_at    TEXT NOT NULL,
+    expires    REAL NOT NULL,
+    PRIMARY KEY (website_id, person, name)
+) STRICT;
+CREATE INDEX IF NOT EXISTS kept_values_by_expiry ON kept_values (expires);
+
 CREATE TABLE IF NOT EXISTS run_leases (
     run_id  TEXT PRIMARY KEY,
     token   TEXT NOT NULL,

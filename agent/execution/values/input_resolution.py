@@ -17,6 +17,7 @@ from agent.execution.values.secret_vaults import secret_variable_name
 from agent.execution.values.value_sources import (
     FETCHED,
     MISSING,
+    STORED,
     Scraper,
     ValueRequest,
     ValueSourceContext,
@@ -156,16 +157,23 @@ async def map_inputs(
     *,
     scrape: Scraper,
     built_ins: Mapping[str, Any] | None = None,
+    inputs: Collection[InputSpec] = (),
 ) -> dict[str, Any]:
     """Return the values of a presentation segment's `input_mapping` (KS 9.2), without those that have none.
 
-    `persist_as` stores the transformed value in the session. Raises `PersonNeeded` for a value that a
+    `inputs`: those of the task. Their volatility holds for mapped values, too (KS 9.12): one that is older than its
+    `ttl_seconds` is not taken, and for an input that is always fetched fresh none of the session is; the task resolves it
+    itself, and again when it is used. `persist_as` stores the transformed value in the session. Raises `PersonNeeded` for a value that a
     transform does not accept.
     """
     values: dict[str, Any] = {}
+    specs = {spec.name: spec for spec in inputs}
     for name, rule in mapping.items():
+        spec = specs.get(name)
+        stale = STORED if spec is not None and spec.always_fresh else frozenset[str]()
+        sources = [source for source in rule.source if source not in stale]
         around = ValueSourceContext(context, scrape, {**(built_ins or {}), **values})
-        value, _ = await _fetch_from_sources(build_flow_value_request(name, rule), rule.source, around)
+        value, _ = await _fetch_from_sources(build_flow_value_request(name, rule, spec), sources, around)
         if value is MISSING:
             if rule.default is None:
                 continue
@@ -193,7 +201,8 @@ async def _resolve_input(
     if spec.name in given:
         return given[spec.name], "given"
     context, wanted = around.context, build_task_value_request(spec)
-    cached = _read_cached_value(task, spec, context)
+    stores = task.io_spec.variable_resolution.runtime_context_store
+    cached = _read_cached_value(task, spec, context) if stores else MISSING
     if cached is not MISSING:
         return cached, "cache"
     if spec.secret and context.vault is not None:
@@ -206,7 +215,7 @@ async def _resolve_input(
     value, source = await _fetch_from_sources(wanted, order, around)
     if value is MISSING:
         return (MISSING, NOWHERE) if spec.default is None else (spec.default, "default")
-    if source in FETCHED or (spec.volatility == "medium" and source == "generated_value"):
+    if stores and (source in FETCHED or (spec.volatility == "medium" and source == "generated_value")):
         context.cache[task.task_id, spec.name] = CachedValue(value, context.clock())
     return value, source
 

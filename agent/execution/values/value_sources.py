@@ -63,9 +63,12 @@ def build_task_value_request(spec: InputSpec) -> ValueRequest:
     )
 
 
-def build_flow_value_request(name: str, rule: InputMapping) -> ValueRequest:
-    """Return the request for an input of a segment or workflow node."""
-    return ValueRequest(name, rule, question=rule.prompt or name, asked=True, task_id=rule.task_id)
+def build_flow_value_request(name: str, rule: InputMapping, spec: InputSpec | None = None) -> ValueRequest:
+    """Return the request for an input of a segment or workflow node. `spec`: the task's own input, if there is one."""
+    longest = spec.ttl_seconds if spec is not None and spec.volatility == "medium" else None
+    return ValueRequest(
+        name, rule, question=rule.prompt or name, asked=True, task_id=rule.task_id, longest=longest
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +87,9 @@ SOURCES: dict[ValueSource, Fetch] = {}
 
 FETCHED: frozenset[ValueSource] = frozenset({"scraped", "user_input"})
 """Sources whose values are cached: asking again costs a page load or a question to a person."""
+
+STORED: frozenset[ValueSource] = frozenset({"session_context", "global_context"})
+"""Sources of values that were kept: none for an input that is always fetched fresh."""
 
 
 def register_value_source(*names: ValueSource) -> Callable[[Fetch], Fetch]:

@@ -82,7 +82,7 @@ async def test_sweeping_looks_into_an_index_and_not_at_every_row(tmp_path):
     await store.prepare()
     await store.close()
     with sqlite3.connect(path) as db:
-        for name in (*SHORT_LIVED, "lessons"):
+        for name in (*SHORT_LIVED, "lessons", "kept_values"):
             (plan,) = db.execute(f"EXPLAIN QUERY PLAN DELETE FROM {name} WHERE expires <= 1").fetchall()
             assert f"{name}_by_expiry" in plan[3]
 
@@ -173,7 +173,9 @@ async def test_mongodb_is_told_to_delete_what_is_short_lived_and_what_may_be_the
         assert len(there) == len(indexes) + 1, name  # and `_id`
         assert any(index.get("unique") for index in there), name
         expiring = [index["key"] for index in there if index.get("expireAfterSeconds") == 0]
-        assert expiring == ([[("expires_at", 1)]] if name in (*SHORT_LIVED, "lessons") else []), name
+        assert expiring == (
+            [[("expires_at", 1)]] if name in (*SHORT_LIVED, "lessons", "kept_values") else []
+        ), name
 
 
 @pytest.mark.mongodb

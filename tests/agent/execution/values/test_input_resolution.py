@@ -39,6 +39,8 @@ class World:
     shows: list = field(default_factory=list)
     now: float = 0.0
     asker: Asker = field(default_factory=Asker)
+    inputs: tuple = ()
+    """Inputs of the task into which values are mapped."""
 
     def __post_init__(self):
         self.context = RunContext(asker=self.asker)
@@ -58,7 +60,9 @@ class World:
 
     async def map(self, **rules):
         mapping = TypeAdapter(dict[str, InputMapping]).validate_python(rules)
-        return await map_inputs(mapping, self.context, scrape=self.scrape, built_ins={"run_id": "r1"})
+        return await map_inputs(
+            mapping, self.context, scrape=self.scrape, built_ins={"run_id": "r1"}, inputs=self.inputs
+        )
 
 
 def _task(*inputs, task_id="t", **io_spec):
@@ -136,6 +140,29 @@ async def test_a_tasks_input_comes_from_the_source_it_names(world, rule, expecte
 async def test_a_segments_mapping_draws_from_the_same_sources(world, rule, expected):
     await _everywhere(world)
     assert (await world.map(x=rule)).get("x") == expected
+
+
+async def test_a_mapped_value_of_the_session_is_as_old_as_the_tasks_input_allows(world):
+    """KS 9.2: for `session_context` the volatility flag is checked."""
+    mapped = {"source": "session_context|hardcoded", "value": "new"}
+    world.inputs = _task({"name": "x", "volatility": "medium", "ttl_seconds": 60}).io_spec.inputs
+    world.context.session["x"] = "old"
+    world.now = 60.0
+    assert await world.map(x=mapped) == {"x": "old"}
+    world.now = 61.0
+    assert await world.map(x=mapped) == {"x": "new"}
+
+
+async def test_a_value_of_the_session_is_not_mapped_to_an_input_that_is_always_fetched_fresh(world):
+    """The task resolves it itself, and again at the moment of use."""
+    spec = {"name": "x", "source": "scraped", "extraction": READ, "refresh_on_use": True}
+    world.inputs, world.shows = _task(spec).io_spec.inputs, ["first", "second"]
+    world.context.session["x"] = "old"
+    mapped = await world.map(x={"source": "session_context"})
+    assert mapped == {}
+    assert await world.resolve(spec) == {"x": "first"}
+    assert await _refreshed(world, spec, given=mapped, x="first") == {"x": "second"}
+    assert await world.map(x={"source": "task_output|hardcoded", "value": "said"}) == {"x": "said"}
 
 
 async def test_a_mapping_may_use_what_was_mapped_before_it_and_persists_what_it_made(world):
@@ -256,6 +283,14 @@ async def test_low_is_kept_medium_until_its_time_is_over_and_high_never(world):
     assert [one["medium"] for one in (first, second, third)] == ["code 2", "code 2", "code 7"]
     assert len({one["high"] for one in (first, second, third)}) == 3
     assert len({one["on_use"] for one in (first, second, third)}) == 3
+
+
+async def test_a_task_that_keeps_no_values_asks_anew_each_time(world):
+    world.shows = ["first", "second"]
+    spec = {"name": "x", "source": "scraped", "extraction": READ}
+    for shown in ("first", "second"):
+        kept = await world.resolve(spec, variable_resolution={"runtime_context_store": False})
+        assert kept == {"x": shown}
 
 
 async def test_a_value_in_the_session_is_too_old_for_an_input_of_medium_volatility(world):
