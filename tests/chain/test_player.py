@@ -18,6 +18,7 @@ from agent.presentation.presentation_records import (
     SegmentRecord,
     SegmentStatus,
 )
+from kb_schema import parse_document
 from kb_schema.presentation_flows import PresentationFlow
 from kb_schema.run_records import RunResult
 from kb_schema.selectors import css
@@ -276,3 +277,21 @@ async def test_a_published_workflow_is_shown_as_a_task_is(session, site, monkeyp
     assert shown.segments[0].status is SegmentStatus.SHOWN, shown.segments[0].reason
     assert [s.text for s in narrator.spoken] == ["Watch."]
     assert [boat["name"] for boat in site.state()["boats"]] == ["Tern"]
+
+
+async def test_a_value_of_the_session_is_not_mapped_to_an_input_that_is_read_anew_at_each_use(
+    session, site, monkeypatch
+):
+    """KS 9.12: volatility and `refresh_on_use` hold for what a segment maps from the session, too."""
+    task = (await session.knowledge.task("register_boat")).to_json() | {"type": "task"}
+    task["io_spec"]["inputs"][0] |= {"source": "hardcoded", "value": "Fresh", "refresh_on_use": True}
+    session.knowledge.know(parse_document(task))
+    session.context.session["kept"] = "Stale"
+    mapping = {"boat_name": {"source": "session_context", "key": "kept"}}
+    segment = {
+        "segment_id": "register", "type": "task_execution", "task_id": "register_boat", "input_mapping": mapping,
+    }  # fmt: skip
+    _narration(session, monkeypatch, segments=[segment])
+    player, _ = _player(session, instant=True)
+    assert (await player.play("told")).succeeded
+    assert [boat["name"] for boat in site.state()["boats"]] == ["Fresh"]

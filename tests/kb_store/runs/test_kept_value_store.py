@@ -19,8 +19,7 @@ from kb_store.sqlite.run_store import SqliteRunStore
 
 @pytest.fixture
 def clock():
-    now = [time.time()]
-    return now
+    return [time.time()]
 
 
 @pytest.fixture(params=["embedded", pytest.param("mongodb", marks=pytest.mark.mongodb)])
