@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from kb_schema.action_calls import ActionCall
 from kb_schema.base import Model, TaskRef
@@ -17,11 +17,21 @@ class ItemAction(Model):
 
     task_id: TaskRef | None = None
     reuse_task: bool = True
+    """Always true: every item runs the task of `task_id` (KS 9.10)."""
     action: ActionCall | None = None
     runs_nodes: bool = False
     """Whether it runs the nodes of the iterator's group; only in workflows."""
     inputs: dict[str, str] = Field(default_factory=dict)
     """Input of the task -> template over `{item}`, `{item_index}` and the outer variables."""
+
+    @field_validator("reuse_task")
+    @classmethod
+    def _reuses(cls, value: bool) -> bool:
+        if not value:
+            raise ValueError(
+                "every item runs the same task: leave `reuse_task` out, and name another task in `task_id` or use `action`"
+            )
+        return value
 
     @model_validator(mode="after")
     def _does_something(self) -> ItemAction:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import Field, JsonValue, model_validator
+from pydantic import Field, JsonValue, field_validator, model_validator
 
 from kb_schema import url_patterns
 from kb_schema.base import Document, LocalId, Metadata, Model, Probability, ScreenRef, Seconds
@@ -79,6 +79,7 @@ class Signature(Model):
     """How to recognise a screen. Accepts both forms of KS (4.1 inside the screen, 4.7 on its own)."""
 
     recognition_strategy: str = "multi_indicator"
+    """Always `multi_indicator`: the indicators and their weights decide (KS 4.7)."""
     required_indicators: tuple[Condition, ...] = ()
     primary_indicators: tuple[Condition, ...] = ()
     optional_indicators: tuple[Condition, ...] = ()
@@ -112,6 +113,15 @@ class Signature(Model):
             field = f"{names[name]}_indicators"
             data[field] = [*data.get(field, ()), *indicators]
         return data
+
+    @field_validator("recognition_strategy")
+    @classmethod
+    def _is_the_only_one(cls, value: str) -> str:
+        if value != "multi_indicator":
+            raise ValueError(
+                "the only strategy is `multi_indicator`: indicators and their weights decide; leave the field out"
+            )
+        return value
 
     @property
     def positive(self) -> tuple[Condition, ...]:

@@ -109,6 +109,8 @@ class DocumentAnswer(Model):
     """Of a task: what each input is."""
     depends_on: tuple[dict[str, Any], ...] = ()
     """Of a task: the `depends_on` edges from it, in their order; each `to_task` is run first, if its condition holds."""
+    triggers: tuple[str, ...] = ()
+    """Of an action: the transitions it causes, `save_agent: agent_create -> agent_list`."""
     relevant: tuple[str, ...] = ()
     """For a demo that was requested by what it shows: the segments that show it."""
 

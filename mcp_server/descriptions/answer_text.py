@@ -56,6 +56,7 @@ def render_document(answer: DocumentAnswer) -> str:
             f"{answer.kind} {answer.id} ({answer.detail})",
             *map(_render_input, answer.inputs),
             *map(_render_dependency, answer.depends_on),
+            *(f"causes {each}" for each in answer.triggers),
         ]
     )
     if answer.detail != "summary" and "elements" not in answer.document:

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 from kb_schema import action_types
 from kb_schema.tool_answers import AvailableActions, Detail, ElementAction, Identification
+from mcp_server.descriptions import document_summaries
 from mcp_server.document_text import condition_text
 from mcp_server.knowledge.compiled_view import KnowledgeView
 
@@ -71,12 +72,34 @@ def _actions(view: KnowledgeView, screen_id: str, detail: Detail) -> Iterator[El
         labels[key] = edge.description or edge.local_id.replace("_", " ")
     for key, action in _afforded(view, screen_id, detail):
         yield action.model_copy(update={"leads_to": tuple(dict.fromkeys(leads.pop(key, ())))})
+    yield from _listed_actions(view, screen_id)
     for (element_id, action_type), screens in leads.items():
         yield ElementAction(
             element_id=element_id,
             label=labels[element_id, action_type],
             action_type=action_type.partition(":")[0],
             leads_to=tuple(dict.fromkeys(screens)),
+        )
+
+
+def _listed_actions(view: KnowledgeView, screen_id: str) -> Iterator[ElementAction]:
+    """The actions that the screen itself lists as available (KS 4.1) and that none of its elements affords."""
+    afforded = {
+        action_types.canonical(each.action_type) or each.action_type
+        for element in view.elements[screen_id].values()
+        for each in element.affordances
+    }
+    for name in view.knowledge.screens[screen_id].available_actions:
+        action_type = action_types.canonical(name) or name
+        if action_type in afforded:
+            continue
+        afforded.add(action_type)
+        caused = document_summaries.list_triggered(view, name)
+        yield ElementAction(
+            element_id="",
+            label=name.replace("_", " "),
+            action_type=action_type,
+            leads_to=tuple(dict.fromkeys(each.to_screen for each in caused if each.from_screen == screen_id)),
         )
 
 

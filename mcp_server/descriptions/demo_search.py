@@ -27,12 +27,16 @@ class DemoMatch:
     segments: tuple[str, ...]
 
 
-def find_demo(view: KnowledgeView, about: str) -> DemoMatch:
-    """Return the flow that fits best. Raises `BadRequest` if none does; the error names tasks that fit."""
+def find_demo(view: KnowledgeView, about: str, audience: str | None = None) -> DemoMatch:
+    """Return the flow that fits best, of those for an audience if one is given (KS 4.5).
+
+    Raises `BadRequest` if none does; the error names tasks that fit, or the audiences that there are.
+    """
+    flows = list_flows_for(view, audience)
     found = view.search.hits(about, MOST_HITS, kinds=("task", "screen", "action", "workflow")).hits
     scores = {(hit.kind, hit.id): hit.score for hit in found}
     best: dict[str, dict[str, float]] = defaultdict(dict)
-    for flow in view.knowledge.flows.values():
+    for flow in flows:
         for segment in flow.ordered_segments:
             score = max(_score_segment(segment, scores), default=0.0) + NARRATION_WEIGHT * _score_narration(
                 view.search, segment, about
@@ -47,6 +51,20 @@ def find_demo(view: KnowledgeView, about: str) -> DemoMatch:
     enough = RELATIVE_THRESHOLD * max(best[flow_id].values())
     shown = tuple(segment for segment, score in best[flow_id].items() if score >= enough)
     return DemoMatch(view.knowledge.flows[flow_id], shown)
+
+
+def list_flows_for(view: KnowledgeView, audience: str | None) -> list[PresentationFlow]:
+    """Return the flows whose `audience` has a word of the given one; all without one. Raises `BadRequest` for none."""
+    flows = list(view.knowledge.flows.values())
+    if audience is None:
+        return flows
+    wanted = set(split_words(audience))
+    fitting = [flow for flow in flows if wanted & set(split_words(flow.audience))]
+    if not fitting:
+        known = ", ".join(sorted({flow.audience for flow in flows if flow.audience}))
+        hint = f"audiences of the demos: {known}" if known else "no demo states its audience: leave it out"
+        raise BadRequest(f"no demo is for {audience[:80]!r}", hint=hint)
+    return fitting
 
 
 def _score_segment(segment: Segment, scores: dict[tuple[str, str], float]) -> Iterator[float]:

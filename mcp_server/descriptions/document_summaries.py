@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kb_schema.base import Document
-from kb_schema.graph_documents import TaskDependency
+from kb_schema.graph_documents import TaskDependency, Transition
 from kb_schema.screens import Screen
 from kb_schema.tasks import Task
 from kb_schema.tool_answers import (
@@ -70,6 +70,20 @@ def list_dependencies(view: KnowledgeView, task_id: str) -> list[TaskDependency]
 def describe_dependencies(view: KnowledgeView, task_id: str) -> tuple[dict[str, Any], ...]:
     """Return the same edges as JSON that still parses."""
     return tuple(reduce_to_level(each, "full") for each in list_dependencies(view, task_id))
+
+
+def list_triggered(view: KnowledgeView, action_id: str) -> list[Transition]:
+    """Return the transitions that an action causes, as its edges say or by calling it, by id."""
+    transitions = view.knowledge.transitions
+    named = {edge.transition for edge in view.knowledge.triggers if edge.action == action_id}
+    named |= {key for key, each in transitions.items() if each.triggered_by.action_type == action_id}
+    return [transitions[key] for key in sorted(named) if key in transitions]
+
+
+def describe_triggers(view: KnowledgeView, action_id: str) -> tuple[str, ...]:
+    """Return the same transitions in words: `save: form -> list`."""
+    found = list_triggered(view, action_id)
+    return tuple(f"{each.local_id}: {each.from_screen} -> {each.to_screen}" for each in found)
 
 
 def list_tasks(view: KnowledgeView, cursor: str | None = None, *, size: int = PAGE_OF_TASKS) -> TaskList:

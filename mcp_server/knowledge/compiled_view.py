@@ -215,6 +215,7 @@ def _reweigh(
 
 def weigh_in_view(view: KnowledgeView, transition: Transition) -> WeightedTransition:
     """Return a transition for path searches, with the weights that the view has learned."""
+    transition = add_side_effects(view.knowledge, transition)
     groups = view.groups_of.get(transition.from_screen, ())
     ms = _recovery_ms(view.knowledge, groups, view.recoveries_of, view.learned)
     return weigh_transition(transition, ms, view.learned.seen(transition))
@@ -261,8 +262,15 @@ def _leaving(knowledge: KnowledgeBase) -> dict[str, tuple[Transition, ...]]:
     found: dict[str, list[Transition]] = defaultdict(list)
     for edge in knowledge.transitions.values():
         if edge.from_screen in knowledge.screens and edge.to_screen in knowledge.screens:
-            found[edge.from_screen].append(edge)
+            found[edge.from_screen].append(add_side_effects(knowledge, edge))
     return {screen: tuple(sorted(own, key=_local_id)) for screen, own in found.items()}
+
+
+def add_side_effects(knowledge: KnowledgeBase, edge: Transition) -> Transition:
+    """Return a transition with the side effects of the action document that triggers it (KS 4.2) among its effects."""
+    action = knowledge.actions.get(edge.triggered_by.action_type)
+    more = tuple(each for each in (action.side_effects if action else ()) if each not in edge.effects)
+    return edge.model_copy(update={"effects": (*edge.effects, *more)}) if more else edge
 
 
 def _compile_transitions(

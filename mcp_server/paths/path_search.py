@@ -13,6 +13,7 @@ from kb_schema import action_types
 from kb_schema.base import Model
 from kb_schema.effects import EFFECT_TYPES
 from kb_schema.objectives import Objective
+from kb_schema.probes import VerdictStatus
 from kb_schema.tool_answers import Path, PathSearchResult
 from mcp_server.cancellation import iterate_until_cancelled
 from mcp_server.errors import UnknownName
@@ -22,12 +23,13 @@ from mcp_server.paths.bidirectional_search import search_from_both_ends
 from mcp_server.paths.k_shortest_paths import iterate_routes
 from mcp_server.paths.open_transitions import OpenTransitions, ResolvedExclusions
 from mcp_server.paths.required_values import add_required_values
-from mcp_server.transition_graph.fact_conditions import KnownFacts
+from mcp_server.transition_graph.fact_conditions import KnownFacts, count_helping, judge_on_facts
 from mcp_server.transition_graph.next_hop_tables import read_path
 
 MOST_PATHS = 20
 FURTHER = 4
-"""How much further one looks back from the goal where several searches are guided by what was seen."""
+"""How much further one looks back from the goal where several searches are guided by what was seen, and how many more
+paths are compared where optional conditions may decide between equals."""
 Names = Annotated[tuple[str, ...], Field(max_length=1_000)]
 
 
@@ -63,14 +65,39 @@ def find_paths(
     A transition whose required condition is known not to hold is not used; one whose condition is
     unknown is, and the condition is listed under the path's assumptions. From a screen to itself
     there is one path: no step. Of paths equally good the one with fewer steps comes first, then the
-    one whose transitions come first by id. Raises `UnknownName` for a screen, transition or action
+    one whose transitions come first by id; among paths of one cost, first those whose optional conditions are known
+    to hold. Raises `UnknownName` for a screen, transition or action
     to avoid, or type of effect, that there is not. The caller has made sure that both screens exist.
     """
     terrain = OpenTransitions(view.network, objective, resolve_exclusions(view, avoid), facts or {})
-    found = [*islice(_iterate_paths(terrain, from_screen, to_screen, k), k)]
+    more = FURTHER if _may_help(terrain) else 0
+    found = [*islice(_iterate_paths(terrain, from_screen, to_screen, k + more), k + more)]
+    if more:
+        found.sort(key=lambda path: _rank_by_help(terrain, path))
+        found = found[:k]
     if not found:
         return path_explanations.explain_missing_path(view, terrain, from_screen, to_screen)
     return build_answer(view, terrain, from_screen, to_screen, found)
+
+
+def _may_help(terrain: OpenTransitions) -> bool:
+    """Whether a fact decides an optional condition of some transition."""
+    return bool(terrain.facts) and any(
+        judge_on_facts(each, terrain.facts, terrain.network.ways[way].source).status
+        is not VerdictStatus.UNKNOWN
+        for way in terrain.network.helped
+        for each in terrain.network.ways[way].transition.conditions.optional
+    )
+
+
+def _rank_by_help(terrain: OpenTransitions, path: PathWithFacts) -> tuple[float, int]:
+    """Sort key: what the objective minimises, then how many optional conditions are known to hold (KS 4.4)."""
+    taken = [terrain.network.ways[way] for way in path[0]]
+    cost = sum(way.weights[terrain.objective][0] for way in taken)
+    helped = sum(
+        count_helping(way.transition.conditions.optional, terrain.facts, way.source) for way in taken
+    )
+    return round(cost, 6), -helped
 
 
 def build_answer(

@@ -10,7 +10,7 @@ from kb_schema.edge_weights import NO_RECOVERY_MS
 from kb_schema.graph_documents import DEFAULT_PRIORITY, GlobalRecovery
 from kb_schema.tool_answers import RecoveryOption
 from mcp_server.knowledge.compiled_view import KnowledgeView, recovery_sort_key
-from mcp_server.transition_graph.fact_conditions import KnownFacts, check_on_facts
+from mcp_server.transition_graph.fact_conditions import KnownFacts, check_on_facts, count_helping
 
 _WITHOUT_THE_PAGE = frozenset({"navigate", "navigate_back"})
 UNMEASURED = 0.9
@@ -34,13 +34,19 @@ def find_recovery_options(
     groups = (group_id,) if group_id is not None else view.groups_of.get(screen_id or "", ())
     edges = sorted(
         (edge for group in groups for edge in view.recoveries_of.get(group, ())),
-        key=lambda edge: recovery_sort_key(view.knowledge, edge, view.learned),
+        key=lambda edge: _sort_key(view, edge, facts or {}),
     )
     usable = _distinct(_usable(view, edges, screen_id, facts or {}))
     found = [each for each in usable if target_screen in (None, each.to_screen)]
     return tuple(
         found or [each for each in _default(view, screen_id) if target_screen in (None, each.to_screen)]
     )
+
+
+def _sort_key(view: KnowledgeView, edge: GlobalRecovery, facts: KnownFacts) -> tuple[object, ...]:
+    """Sort key: of one priority, those whose optional conditions are known to hold come first (KS 4.4)."""
+    priority, *rest = recovery_sort_key(view.knowledge, edge, view.learned)
+    return (priority, -count_helping(edge.conditions.optional, facts), *rest)
 
 
 def filter_page_independent(found: Iterable[RecoveryOption]) -> tuple[RecoveryOption, ...]:

@@ -82,7 +82,7 @@ def find_tasks_for_screen(
 def get_action_definition(
     request: WebsiteRequest, action_id: Id, detail: DetailLevel = "working"
 ) -> ToolReply[DocumentAnswer]:
-    """A reusable action of the website: parameters, steps, what can go wrong."""
+    """A reusable action of the website: parameters, steps, what can go wrong, the transitions it causes."""
     actions = request.view.knowledge.actions
     basic = None if action_id in actions else action_types.action_type(action_id)
     if basic is not None:
@@ -92,6 +92,8 @@ def get_action_definition(
         )
     action = require_document("action", action_id, actions, "call search_knowledge")
     answer = document_summaries.describe_document(request.view, action, detail)
+    triggers = document_summaries.describe_triggers(request.view, action_id)
+    answer = answer.model_copy(update={"triggers": triggers})
     return ToolReply(answer, answer_text.render_document(answer))
 
 
@@ -100,6 +102,9 @@ def get_presentation_flow(
     flow_id: Id | None = None,
     about: Annotated[
         str | None, Field(min_length=1, max_length=500, description="Instead of flow_id: what to show")
+    ] = None,
+    audience: Annotated[
+        str | None, Field(min_length=1, max_length=200, description="With about: whom the demo is for")
     ] = None,
     detail: DetailLevel = "working",
 ) -> ToolReply[DocumentAnswer]:
@@ -112,7 +117,7 @@ def get_presentation_flow(
         return ToolReply(answer, answer_text.render_document(answer))
     if about is None:
         raise BadRequest("neither `flow_id` nor `about` is given", hint="give one of them")
-    shown = demo_search.find_demo(request.view, about)
+    shown = demo_search.find_demo(request.view, about, audience)
     answer = document_summaries.describe_document(request.view, shown.flow, detail).model_copy(
         update={"relevant": shown.segments}
     )

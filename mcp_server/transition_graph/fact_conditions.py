@@ -60,6 +60,14 @@ def check_on_facts(
     return True, tuple(assumed)
 
 
+def count_helping(
+    conditions: Iterable[BaseCondition], known: KnownFacts, screen_id: str | None = None
+) -> int:
+    """How many optional conditions are known to hold, less those that are known not to."""
+    worth = {VerdictStatus.HELD: 1, VerdictStatus.NOT_HELD: -1}
+    return sum(worth.get(judge_on_facts(each, known, screen_id).status, 0) for each in conditions)
+
+
 def _judge_with_context(condition: BaseCondition, known: KnownFacts, screen_id: str | None) -> Verdict:
     facts = ProbeFacts(
         screen_id=screen_id,

@@ -79,6 +79,10 @@ class TransitionNetwork:
         """Names of the facts that a transition makes known."""
         self.factual = frozenset(number for number, way in enumerate(ways) if way.required or way.sets)
         """Transitions that facts have to do with."""
+        self.helped = frozenset(
+            number for number, way in enumerate(ways) if way.transition.conditions.optional
+        )
+        """Transitions with optional conditions."""
         self.tables = NextHopTables()
         self._arcs: dict[Objective, ArcLists] = {}
         self._verdicts: dict[tuple[int, FactSet], ConditionsVerdict] = {}

@@ -88,16 +88,24 @@ def weigh_transition(
             for effect in transition.effects
             if isinstance(effect, FactEffect)
         ),
-        weights=edge_weights_by_objective(ms, reliability, recovery_ms),
+        weights=edge_weights_by_objective(
+            ms, reliability, recovery_ms, transition.cost.complexity_score or 0.0
+        ),
     )
 
 
-def edge_weights_by_objective(ms: float, reliability: float, recovery_ms: float) -> dict[Objective, Weight]:
-    """An edge's weight for each objective, with what decides between equals."""
+def edge_weights_by_objective(
+    ms: float, reliability: float, recovery_ms: float, complexity: float = 0.0
+) -> dict[Objective, Weight]:
+    """An edge's weight for each objective, with what decides between equals: time, more for a complex one (KS 9.6).
+
+    `complexity`: 0 to 1.
+    """
     by = edge_weights(ms, reliability, recovery_ms)
+    harder = 1 + complexity
     return {
-        "fewest": (by["fewest"], by["balanced"]),
-        "fastest": (by["fastest"], by["balanced"]),
-        "reliable": (by["reliable"], by["balanced"]),
-        "balanced": (by["balanced"], by["fastest"]),
+        "fewest": (by["fewest"], by["balanced"] * harder),
+        "fastest": (by["fastest"], by["balanced"] * harder),
+        "reliable": (by["reliable"], by["balanced"] * harder),
+        "balanced": (by["balanced"], by["fastest"] * harder),
     }

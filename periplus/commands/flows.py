@@ -29,6 +29,7 @@ def flows_(
         {
             "flow_id": flow.flow_id,
             "name": flow.name,
+            "audience": flow.audience,
             "segments": len(flow.segments),
             "languages": [flow.language, *sorted(flow.translations)],
         }

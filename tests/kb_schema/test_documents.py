@@ -299,3 +299,23 @@ def test_an_element_of_the_screen_hides_the_layouts():
     assert list(elements) == ["home", "go"]
     assert elements["go"].type == "button"
     assert document("01_screen_agent_create")["screen_id"] not in knowledge.screens
+
+
+@pytest.mark.parametrize(
+    ("document", "said"),
+    [
+        (
+            {"type": "screen", "screen_id": "s", "name": "S", "state_signature": {
+                "recognition_strategy": "vision", "required_indicators": [{"type": "dom_element", "selector": "h1"}]}},
+            "the only strategy is `multi_indicator`",
+        ),
+        (
+            {"type": "task", "task_id": "t", "steps": [{"step_id": "s", "action": "no_op"}], "iterator_spec": {
+                "type": "list_processing", "items": "{x}", "item_action": {"task_id": "u", "reuse_task": False}}},
+            "every item runs the same task",
+        ),
+    ],
+)  # fmt: skip
+def test_what_has_one_meaning_only_is_refused_with_another(document, said):
+    with pytest.raises(KnowledgeError, match=said):
+        parse_document(document)

@@ -10,11 +10,12 @@ from kb_schema import parse_document
 from kb_schema.tool_answers import Path, PathComparison, PathSearchResult, PathStep
 from mcp_server.descriptions.answer_text import render_paths as paths_as_text
 from mcp_server.errors import BadRequest, UnknownName
-from mcp_server.knowledge.compiled_view import KnowledgeView
+from mcp_server.knowledge.compiled_view import KnowledgeView, compile_view
 from mcp_server.paths import k_shortest_paths
 from mcp_server.paths.path_explanations import describe_comparison
 from mcp_server.paths.path_search import PathExclusions, find_paths
 from mcp_server.transition_graph.transition_weights import edge_weights_by_objective
+from tests.mcp_server import pantry
 from tests.mcp_server.paths.random_multigraphs import (
     AVOID,
     FACTS,
@@ -206,3 +207,53 @@ def test_the_best_path_is_the_first_of_them_searched_or_read_off_a_table(view, o
 def test_more_alternatives_never_change_the_first_ones(view, objective):
     few, many = (ids(find_paths(view, "a", "e", objective=objective, k=k)) for k in (2, 6))
     assert many[: len(few)] == few
+
+
+def _twins(first, second):
+    """Two more transitions from the list to the form, alike but for what is given."""
+    made = [
+        {"type": "transition", "transition_id": name, "_from": "screen/shelf", "_to": "screen/jar_edit",
+         "triggered_by": {"action_type": "click", "target": "new_jar"}, "cost": {"estimated_ms": 500}, **more}
+        for name, more in (("twin_a", first), ("twin_b", second))
+    ]  # fmt: skip
+    for each, more in zip(made, (first, second), strict=True):
+        each["cost"] = {"estimated_ms": 500, **more.get("cost", {})}
+    return compile_view(pantry.knowledge(also=tuple(made)), "1")
+
+
+AWAY = PathExclusions(actions=("navigate",))
+
+
+def test_of_two_equal_transitions_the_less_complex_one_is_first():
+    view = _twins({"cost": {"complexity_score": 0.8}}, {"cost": {"complexity_score": 0.2}})
+    for objective in OBJECTIVES:
+        found = find_paths(view, "shelf", "jar_edit", objective=objective, avoid=AWAY)
+        assert ids(found)[0] == ["twin_b"], objective
+
+
+def test_of_two_equal_transitions_the_one_whose_optional_conditions_hold_is_first():
+    roomy = {"type": "context_equals", "name": "roomy", "value": True}
+    view = _twins({}, {"conditions": {"optional": [roomy]}})
+    assert ids(find_paths(view, "shelf", "jar_edit", avoid=AWAY))[0] == ["twin_a"]
+    assert ids(find_paths(view, "shelf", "jar_edit", avoid=AWAY, facts={"roomy": True})) == [["twin_b"]]
+    assert ids(find_paths(view, "shelf", "jar_edit", avoid=AWAY, facts={"roomy": False}, k=2)) == [
+        ["twin_a"],
+        ["twin_b"],
+    ]
+    costly = _twins({}, {"conditions": {"optional": [roomy]}, "cost": {"estimated_ms": 900}})
+    found = find_paths(costly, "shelf", "jar_edit", avoid=AWAY, facts={"roomy": True})
+    assert ids(found) == [["twin_a"]], "it helps, and is no requirement"
+
+
+def test_the_side_effects_of_an_action_are_effects_of_the_transitions_that_it_triggers():
+    action = {"type": "action", "action_id": "stow", "name": "Stow",
+              "side_effects": [{"type": "creates_entity", "entity_type": "jar"}],
+              "execution_steps": [{"step": 1, "action": "click", "target": "new_jar"}]}  # fmt: skip
+    edge = {"type": "transition", "transition_id": "stowing", "_from": "screen/shelf", "_to": "screen/jar_edit",
+            "triggered_by": {"action_type": "stow"}, "cost": {"estimated_ms": 1}}  # fmt: skip
+    view = compile_view(pantry.knowledge(also=(action, edge)), "1")
+    found = find_paths(view, "shelf", "jar_edit", objective="fastest")
+    assert ids(found) == [["stowing"]]
+    assert "on the way creates_entity jar" in paths_as_text(found)
+    without = find_paths(view, "shelf", "jar_edit", avoid=PathExclusions(effects=("creates_entity",)))
+    assert ["stowing"] not in ids(without)

@@ -16,6 +16,7 @@ from mcp_server.knowledge.compiled_view import (
     compile_view,
 )
 from mcp_server.paths import recovery_options
+from tests.mcp_server import pantry
 
 
 def told(options) -> list[tuple[str, int, str]]:
@@ -170,3 +171,18 @@ def test_the_ways_out_are_in_their_order_across_all_groups_whatever_the_order_of
             fallbacks = ActionCall.model_validate(each.action).fallback_actions
             assert [call.canonical_type for call in fallbacks] == ["refresh", "navigate_back"]
             assert each.to_screen in SCREENS  # `current` is where one was
+
+
+def test_of_one_priority_those_come_first_whose_optional_conditions_hold():
+    also = {
+        "type": "global_recovery", "transition_id": "better_if", "_from": "screen_group/forms", "_to": "screen/shelf",
+        "triggered_by": {"action_type": "navigate", "url": "/shelf"}, "recovery_priority": 1, "reliability_score": 0.5,
+        "conditions": {"optional": [{"type": "authenticated"}]},
+    }  # fmt: skip
+    view = compile_view(pantry.knowledge(also=(also,)), "1")
+
+    def first(**facts: Any) -> str:
+        return recovery_options.find_recovery_options(view, screen_id="jar_new", facts=facts)[0].recovery_id
+
+    assert first(authenticated=True) == "better_if"
+    assert first() == first(authenticated=False) == "look_again"

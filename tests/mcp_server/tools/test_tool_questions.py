@@ -313,6 +313,51 @@ def test_a_demo_is_found_by_what_its_segments_show(view):
         demo_search.find_demo(view, "zeppelin")
 
 
+def test_a_demo_is_chosen_by_whom_it_is_for():
+    def flow(name, audience):
+        adding = {"segment_id": "adding", "type": "task_execution", "task_id": "add_jar"}
+        return {
+            "type": "presentation_flow",
+            "flow_id": name,
+            "name": name,
+            "audience": audience,
+            "segments": [adding],
+        }
+
+    flows = (flow("for_cooks", "Cooks and gardeners"), flow("for_buyers", "Buyers"))
+    view = compile_view(pantry.knowledge(also=flows), "1")
+    for audience, chosen in (("buyers", "for_buyers"), ("a gardeners' meeting", "for_cooks")):
+        assert demo_search.find_demo(view, "add a jar", audience).flow.flow_id == chosen
+    with pytest.raises(BadRequest, match="no demo is for 'pilots'") as refused:
+        demo_search.find_demo(view, "add a jar", "pilots")
+    assert refused.value.hint == "audiences of the demos: Buyers, Cooks and gardeners"
+
+
+def test_an_action_names_the_transitions_that_it_causes():
+    action = {"type": "action", "action_id": "stow", "name": "Stow"}
+    edge = {"type": "triggers", "_from": "action/stow", "_to": "transition/save_new"}
+    view = compile_view(pantry.knowledge(also=(action, edge)), "1")
+    assert document_summaries.describe_triggers(view, "stow") == ("save_new: jar_new -> shelf",)
+
+
+def test_the_actions_that_a_screen_lists_are_offered_with_what_they_cause():
+    action = {"type": "action", "action_id": "stow", "name": "Stow"}
+    edge = {"type": "triggers", "_from": "action/stow", "_to": "transition/save_new"}
+    documents = [
+        each | {"available_actions": ["stow", "refresh", "type_text"]}
+        if each.get("screen_id") == "jar_new" and each["type"] == "screen"
+        else each
+        for each in pantry.DOCUMENTS
+    ]
+    knowledge, _ = assemble(SourcedDocument(parse_document(each)) for each in [*documents, action, edge])
+    answer = available_actions.available_actions(compile_view(knowledge, "1"), "jar_new")
+    listed = {each.action_type: each.leads_to for each in answer.actions if not each.element_id}
+    assert listed["stow"] == ("shelf",)
+    assert listed["refresh"] == ()
+    assert "fill" not in listed, "its elements afford that"
+    assert "- stow (stow) -> shelf" in answer_text.render_actions(answer)
+
+
 def test_search_takes_kinds_and_goes_on_where_it_stopped(view):
     every = view.search.hits("jar", 100).hits
     assert {hit.kind for hit in every} >= {"screen", "task", "action"}
