@@ -105,14 +105,42 @@ class DocumentAnswer(Model):
     id: str
     detail: Detail
     document: dict[str, Any]
+
+
+class TaskPart(Model):
+    """A task that another one is composed of, directly or over several levels."""
+
+    task_id: str
+    level: int = Field(ge=1)
+    """The least number of levels below the task that was asked for."""
+    by: str
+    """The task that runs it, or that depends on it."""
+    relation: Literal["runs", "depends_on"]
+
+
+class TaskAnswer(DocumentAnswer):
+    """A task or workflow."""
+
     inputs: tuple[TaskInput, ...] = ()
-    """Of a task: what each input is."""
+    """What each input is."""
     depends_on: tuple[dict[str, Any], ...] = ()
-    """Of a task: the `depends_on` edges from it, in their order; each `to_task` is run first, if its condition holds."""
+    """The `depends_on` edges from it, in their order; each `to_task` is run first, if its condition holds."""
+    composed_of: tuple[TaskPart, ...] = ()
+    """Every task that a run of it may run, nearest first."""
+
+
+class ActionAnswer(DocumentAnswer):
+    """An action."""
+
     triggers: tuple[str, ...] = ()
-    """Of an action: the transitions it causes, `save_agent: agent_create -> agent_list`."""
+    """The transitions it causes, `save_agent: agent_create -> agent_list`."""
+
+
+class FlowAnswer(DocumentAnswer):
+    """A presentation flow."""
+
     relevant: tuple[str, ...] = ()
-    """For a demo that was requested by what it shows: the segments that show it."""
+    """If it was requested by what it shows: the segments that show it."""
 
 
 class ElementAction(Model):
@@ -418,6 +446,8 @@ class MapScreen(Model):
     screen_id: str
     name: str
     groups: tuple[str, ...] = ()
+    steps: int | None = None
+    """In a part of the map: the least number of steps to the screen that was asked for, or from it."""
 
 
 class MapEdge(Model):
@@ -427,10 +457,12 @@ class MapEdge(Model):
     from_screen: str
     to_screen: str
     reliability: float
+    action_type: str = ""
+    """In a part of the map: the action that performs it."""
 
 
 class SiteMap(Model):
-    """All screens and transitions, without details."""
+    """Screens and transitions without details: all, or the part that leads to a screen or from it."""
 
     website_id: str
     name: str

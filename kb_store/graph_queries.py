@@ -22,7 +22,7 @@ MOST_HOPS = 10
 
 
 class NoSuchVertex(StoreError):
-    """The generation has no screen or task of that id; the server itself would return an empty answer."""
+    """The generation has no screen of that id; the server itself would return an empty answer."""
 
     def __init__(self, kind: str, local_id: str, website_id: str, generation: int) -> None:
         self.kind, self.local_id = kind, local_id
@@ -59,7 +59,7 @@ class ServerRecoveryEdge:
 
 @dataclass(frozen=True, slots=True)
 class ReachableVertex:
-    """A screen or task, and the least number of edges to it."""
+    """A screen, and the least number of edges to it."""
 
     local_id: str
     depth: int
@@ -81,7 +81,7 @@ class GraphQueries(Protocol):
     """Queries to one graph database about one generation of a website.
 
     All methods raise `StoreUnavailable` if the server does not answer in time, and `NoSuchVertex` for a
-    start, goal, screen or task that the generation does not have. The order of paths with equal weight is the
+    start, goal or screen that the generation does not have. The order of paths with equal weight is the
     server's choice.
     """
 
@@ -115,12 +115,18 @@ class GraphQueries(Protocol):
     ) -> tuple[ServerRecoveryEdge, ...]:
         """Return the recovery edges of all groups of a screen: by priority, reliability, cost."""
 
-    async def composition(
-        self, website_id: str, generation: int, task_id: str, *, hops: int = MOST_HOPS
+    async def reachable_screens(
+        self,
+        website_id: str,
+        generation: int,
+        screen_id: str,
+        *,
+        inbound: bool = False,
+        action_type: str | None = None,
+        hops: int = 1,
     ) -> tuple[ReachableVertex, ...]:
-        """Return the tasks that a task is composed of or depends on, nearest first."""
+        """Return the screens that it leads to, or (`inbound`) that lead to it, within `hops` steps; nearest first.
 
-    async def reached_by_action(
-        self, website_id: str, generation: int, screen_id: str, action_type: str, *, hops: int = 1
-    ) -> tuple[ReachableVertex, ...]:
-        """Return the screens reachable by this canonical action type alone."""
+        With `action_type` (canonical) only by transitions of that type. The screen itself is left out. `hops` is at
+        most `MOST_HOPS`.
+        """

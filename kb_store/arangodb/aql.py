@@ -448,18 +448,36 @@ FOR screen_group IN 1..1 OUTBOUND @screen GRAPH 'group_membership'
 """
 
 # "Graph traversals in AQL: uniqueVertices 'global'", which needs `order: 'bfs'` or 'weighted':
-# every task once, at its least depth.
-COMPOSITION = """
-FOR task, dependency, path IN 1..@hops OUTBOUND @task GRAPH 'task_composition'
+# every screen once, at its least depth.
+REACHED = """
+FOR screen, edge, path IN 1..@hops OUTBOUND @start GRAPH 'navigation'
   OPTIONS {order: 'bfs', uniqueVertices: 'global'}
   LET depth = LENGTH(path.edges)
-  SORT depth, task.sort_key
-  RETURN {name: task.sort_key, depth: depth}
+  SORT depth, screen.sort_key
+  RETURN {name: screen.sort_key, depth: depth}
+"""
+
+REACHING = """
+FOR screen, edge, path IN 1..@hops INBOUND @start GRAPH 'navigation'
+  OPTIONS {order: 'bfs', uniqueVertices: 'global'}
+  LET depth = LENGTH(path.edges)
+  SORT depth, screen.sort_key
+  RETURN {name: screen.sort_key, depth: depth}
 """
 
 # "Graph traversals in AQL: PRUNE": a path ends where a different action type would be needed.
 REACHED_BY_ACTION = """
 FOR screen, edge, path IN 1..@hops OUTBOUND @start GRAPH 'navigation'
+  PRUNE edge != null AND edge.action_type != @action_type
+  OPTIONS {order: 'bfs', uniqueVertices: 'path'}
+  FILTER path.edges[*].action_type ALL == @action_type
+  COLLECT name = screen.sort_key AGGREGATE depth = MIN(LENGTH(path.edges))
+  SORT depth, name
+  RETURN {name: name, depth: depth}
+"""
+
+REACHING_BY_ACTION = """
+FOR screen, edge, path IN 1..@hops INBOUND @start GRAPH 'navigation'
   PRUNE edge != null AND edge.action_type != @action_type
   OPTIONS {order: 'bfs', uniqueVertices: 'path'}
   FILTER path.edges[*].action_type ALL == @action_type

@@ -1,4 +1,4 @@
-"""Queries that the server answers itself, for graphs too large to compile: paths, recovery, composition."""
+"""Queries that the server answers itself, for graphs too large to compile: paths, recovery, reach."""
 
 from __future__ import annotations
 
@@ -33,6 +33,13 @@ FILTERED_PATH_QUERIES: Mapping[Objective, str] = {
     "reliable": aql.RELIABLE_FILTERED_PATHS,
     "balanced": aql.BALANCED_FILTERED_PATHS,
 }
+REACH_QUERIES: Mapping[tuple[bool, bool], str] = {
+    (False, False): aql.REACHED,
+    (False, True): aql.REACHED_BY_ACTION,
+    (True, False): aql.REACHING,
+    (True, True): aql.REACHING_BY_ACTION,
+}
+"""Inbound, by one action type -> the text."""
 
 
 class ArangoQueries:
@@ -117,32 +124,26 @@ class ArangoQueries:
             for row in rows
         )
 
-    async def composition(
-        self, website_id: str, generation: int, task_id: str, *, hops: int = MOST_HOPS
+    async def reachable_screens(
+        self,
+        website_id: str,
+        generation: int,
+        screen_id: str,
+        *,
+        inbound: bool = False,
+        action_type: str | None = None,
+        hops: int = 1,
     ) -> tuple[ReachableVertex, ...]:
-        """Return the tasks that a task is composed of or depends on, nearest first. Raises `NoSuchVertex`."""
-        await self._check("task", website_id, generation, task_id)
-        return _reached(
-            await self._connection.query(
-                aql.COMPOSITION,
-                task=id_of(website_id, generation, EdgeEnd("task", task_id)),
-                hops=min(hops, MOST_HOPS),
-            )
-        )
-
-    async def reached_by_action(
-        self, website_id: str, generation: int, screen_id: str, action_type: str, *, hops: int = 1
-    ) -> tuple[ReachableVertex, ...]:
-        """Return the screens reachable by this canonical action type alone. Raises `NoSuchVertex`."""
+        """Return the screens that lead to a screen (`inbound`) or that it leads to. Raises `NoSuchVertex`."""
         await self._check("screen", website_id, generation, screen_id)
-        return _reached(
-            await self._connection.query(
-                aql.REACHED_BY_ACTION,
-                start=id_of(website_id, generation, EdgeEnd("screen", screen_id)),
-                action_type=action_type,
-                hops=min(hops, MOST_HOPS),
-            )
+        by_action = {} if action_type is None else {"action_type": action_type}
+        rows = await self._connection.query(
+            REACH_QUERIES[inbound, action_type is not None],
+            start=id_of(website_id, generation, EdgeEnd("screen", screen_id)),
+            hops=min(hops, MOST_HOPS),
+            **by_action,
         )
+        return tuple(ReachableVertex(local_id_of(row["name"]), row["depth"]) for row in rows)
 
     async def _check(self, kind: str, website_id: str, generation: int, *ids: str) -> None:
         keys = {key_of(website_id, generation, local_id): local_id for local_id in ids}
@@ -167,7 +168,3 @@ def _paths(rows: Sequence[dict[str, Any]]) -> tuple[ServerPath, ...]:
         )
         for row in rows
     )
-
-
-def _reached(rows: Sequence[dict[str, Any]]) -> tuple[ReachableVertex, ...]:
-    return tuple(ReachableVertex(local_id_of(row["name"]), row["depth"]) for row in rows)

@@ -10,6 +10,7 @@ from kb_schema import parse_document
 from kb_schema.action_calls import ActionCall
 from kb_schema.graph_documents import TaskDependency
 from kb_schema.tool_answers import (
+    ActionAnswer,
     AvailableActions,
     DocumentAnswer,
     FailureExplanation,
@@ -22,6 +23,8 @@ from kb_schema.tool_answers import (
     RecoveryOption,
     SearchResults,
     SuggestedCall,
+    ActionAnswer,
+    TaskAnswer,
     TaskInput,
     TaskList,
     TaskSummary,
@@ -51,14 +54,28 @@ def render_identification(answer: Identification) -> str:
 
 def render_document(answer: DocumentAnswer) -> str:
     """A heading and the document as compact JSON; a summary as lines."""
-    heading = "\n".join(
-        [
-            f"{answer.kind} {answer.id} ({answer.detail})",
-            *map(_render_input, answer.inputs),
-            *map(_render_dependency, answer.depends_on),
-            *(f"causes {each}" for each in answer.triggers),
-        ]
-    )
+    return _render_under(f"{answer.kind} {answer.id} ({answer.detail})", answer)
+
+
+def render_action(answer: ActionAnswer) -> str:
+    """Like a document, with a line for each transition that the action causes."""
+    heading = f"{answer.kind} {answer.id} ({answer.detail})"
+    return _render_under("\n".join([heading, *(f"causes {each}" for each in answer.triggers)]), answer)
+
+
+def render_task(answer: TaskAnswer) -> str:
+    """Like a document, with a line for each input, for each task that runs first, and for each it is composed of."""
+    heading = [f"{answer.kind} {answer.id} ({answer.detail})", *map(_render_input, answer.inputs)]
+    heading += map(_render_dependency, answer.depends_on)
+    heading += [
+        f"{'  ' * part.level}{part.by} {'runs' if part.relation == 'runs' else 'depends on'} {part.task_id}"
+        for part in answer.composed_of
+        if part.level > 1 or part.relation == "runs"
+    ]
+    return _render_under("\n".join(heading), answer)
+
+
+def _render_under(heading: str, answer: DocumentAnswer) -> str:
     if answer.detail != "summary" and "elements" not in answer.document:
         return f"{heading}\n{json.dumps(answer.document, ensure_ascii=False, separators=(',', ':'))}"
     lines = [heading]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from kb_schema.tool_answers import MapEdge, MapScreen, SiteMap
 from mcp_server.knowledge.compiled_view import KnowledgeView
 
@@ -36,3 +38,18 @@ def render_site_map(answer: SiteMap) -> str:
             leads[edge.from_screen].append(edge.to_screen)
     lines = [f"{screen} -> {', '.join(targets) or '(nothing known)'}" for screen, targets in leads.items()]
     return "\n".join([f"{answer.name}: {len(answer.screens)} screens", *lines])
+
+
+def render_part(answer: SiteMap, direction: Literal["to", "from"]) -> str:
+    """Render the ways to or from the first screen of a part of the map: one line per transition, nearest first."""
+    asked, *others = answer.screens
+    if not others:
+        return f"no known way leads {direction} {asked.screen_id}"
+    steps = {each.screen_id: each.steps or 0 for each in answer.screens}
+    lines = [f"{len(others)} screens, up to {max(steps.values())} steps {direction} {asked.screen_id}"]
+    lines += [
+        f"{edge.from_screen} -> {edge.to_screen} by {edge.action_type} ({edge.transition_id}), "
+        f"{steps[edge.from_screen if direction == 'to' else edge.to_screen]} steps"
+        for edge in answer.transitions
+    ]
+    return "\n".join(lines)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from kb_schema.action_calls import ActionCall
 from kb_schema.base import CURRENT_SCREEN
@@ -24,18 +24,20 @@ def find_recovery_options(
     group_id: str | None = None,
     target_screen: str | None = None,
     facts: KnownFacts | None = None,
+    edges: Sequence[GlobalRecovery] | None = None,
 ) -> tuple[RecoveryOption, ...]:
     """The recovery options of a screen or a group, best first.
+
+    `edges` are those of all its groups in their order, where a store has found them; else they are sorted here.
 
     Edges whose required conditions are known not to hold are left out; unknown ones are listed as
     assumptions. Where no edge remains (a screen in no group, say, or none that leads to the target),
     the website's default recovery. The caller has made sure that the ids exist.
     """
-    groups = (group_id,) if group_id is not None else view.groups_of.get(screen_id or "", ())
-    edges = sorted(
-        (edge for group in groups for edge in view.recoveries_of.get(group, ())),
-        key=lambda edge: _sort_key(view, edge, facts or {}),
-    )
+    if edges is None:
+        groups = (group_id,) if group_id is not None else view.groups_of.get(screen_id or "", ())
+        edges = [edge for group in groups for edge in view.recoveries_of.get(group, ())]
+    edges = sorted(edges, key=lambda edge: _sort_key(view, edge, facts or {}))
     usable = _distinct(_usable(view, edges, screen_id, facts or {}))
     found = [each for each in usable if target_screen in (None, each.to_screen)]
     return tuple(

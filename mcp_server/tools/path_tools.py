@@ -90,6 +90,10 @@ TOOLS = (
         find_path, "How do I get there?", in_thread=True, elsewhere=store_backed_tools.find_path_in_store
     ),
     WebsiteToolSpec(find_screen_groups, "Groups of a screen"),
-    WebsiteToolSpec(find_global_recovery_paths, "How do I get out?"),
+    WebsiteToolSpec(
+        find_global_recovery_paths,
+        "How do I get out?",
+        elsewhere=store_backed_tools.find_recovery_in_store,
+    ),
     WebsiteToolSpec(get_error_recovery_strategy, "What to try for an error"),
 )

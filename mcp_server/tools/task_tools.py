@@ -8,12 +8,12 @@ from pydantic import Field
 
 from kb_schema import action_types
 from kb_schema.tasks import Task
-from kb_schema.tool_answers import DocumentAnswer, NextStep, TaskList
+from kb_schema.tool_answers import ActionAnswer, FlowAnswer, NextStep, TaskAnswer, TaskList
 from kb_schema.workflows import Workflow
 from mcp_server.descriptions import answer_text, demo_search, document_summaries
 from mcp_server.errors import BadRequest
 from mcp_server.server_context import WebsiteRequest
-from mcp_server.tasks import next_steps, screen_tasks, task_inputs
+from mcp_server.tasks import composition, next_steps, screen_tasks, task_inputs
 from mcp_server.tools import store_backed_tools
 from mcp_server.tools.tool_parameters import (
     DetailLevel,
@@ -39,20 +39,20 @@ def list_tasks(
 
 def get_task_definition(
     request: WebsiteRequest, task_id: Id, detail: DetailLevel = "working"
-) -> ToolReply[DocumentAnswer]:
-    """A task or workflow: inputs, outputs, steps, success criteria, and the tasks that run before it."""
+) -> ToolReply[TaskAnswer]:
+    """A task or workflow: inputs, outputs, steps, success criteria, and the tasks that run before it or as parts of it."""
     knowledge = request.view.knowledge
     work: dict[str, Task | Workflow] = {**knowledge.workflows, **knowledge.tasks}
     task = require_document("task", task_id, work, "call list_tasks")
-    answer = document_summaries.describe_document(request.view, task, detail)
-    if isinstance(task, Task):
-        answer = answer.model_copy(
-            update={
-                "inputs": task_inputs.describe_inputs(request.view, task),
-                "depends_on": document_summaries.describe_dependencies(request.view, task.task_id),
-            }
-        )
-    return ToolReply(answer, answer_text.render_document(answer))
+    answer = TaskAnswer(
+        **dict(document_summaries.describe_document(request.view, task, detail)),
+        inputs=task_inputs.describe_inputs(request.view, task) if isinstance(task, Task) else (),
+        depends_on=document_summaries.describe_dependencies(request.view, task.task_id)
+        if isinstance(task, Task)
+        else (),
+        composed_of=composition.list_parts(request.view, task_id),
+    )
+    return ToolReply(answer, answer_text.render_task(answer))
 
 
 def get_next_step(
@@ -81,7 +81,7 @@ def find_tasks_for_screen(
 
 def get_action_definition(
     request: WebsiteRequest, action_id: Id, detail: DetailLevel = "working"
-) -> ToolReply[DocumentAnswer]:
+) -> ToolReply[ActionAnswer]:
     """A reusable action of the website: parameters, steps, what can go wrong, the transitions it causes."""
     actions = request.view.knowledge.actions
     basic = None if action_id in actions else action_types.action_type(action_id)
@@ -91,10 +91,11 @@ def get_action_definition(
             hint="it is carried out as it is; get_available_actions says on which elements",
         )
     action = require_document("action", action_id, actions, "call search_knowledge")
-    answer = document_summaries.describe_document(request.view, action, detail)
-    triggers = document_summaries.describe_triggers(request.view, action_id)
-    answer = answer.model_copy(update={"triggers": triggers})
-    return ToolReply(answer, answer_text.render_document(answer))
+    answer = ActionAnswer(
+        **dict(document_summaries.describe_document(request.view, action, detail)),
+        triggers=document_summaries.describe_triggers(request.view, action_id),
+    )
+    return ToolReply(answer, answer_text.render_action(answer))
 
 
 def get_presentation_flow(
@@ -107,19 +108,20 @@ def get_presentation_flow(
         str | None, Field(min_length=1, max_length=200, description="With about: whom the demo is for")
     ] = None,
     detail: DetailLevel = "working",
-) -> ToolReply[DocumentAnswer]:
+) -> ToolReply[FlowAnswer]:
     """A presentation flow (demo): its segments in order, their narration, what to cut if time is short."""
     if flow_id is not None:
         flow = require_document(
             "presentation flow", flow_id, request.view.knowledge.flows, "call list_websites"
         )
-        answer = document_summaries.describe_document(request.view, flow, detail)
+        answer = FlowAnswer(**dict(document_summaries.describe_document(request.view, flow, detail)))
         return ToolReply(answer, answer_text.render_document(answer))
     if about is None:
         raise BadRequest("neither `flow_id` nor `about` is given", hint="give one of them")
     shown = demo_search.find_demo(request.view, about, audience)
-    answer = document_summaries.describe_document(request.view, shown.flow, detail).model_copy(
-        update={"relevant": shown.segments}
+    answer = FlowAnswer(
+        **dict(document_summaries.describe_document(request.view, shown.flow, detail)),
+        relevant=shown.segments,
     )
     return ToolReply(
         answer, f"shown by {', '.join(shown.segments)} of\n{answer_text.render_document(answer)}"

@@ -24,7 +24,7 @@ DetailLevel = Detail
 """Has no description in the schema: the server's instructions explain the levels."""
 FactsArgument = Annotated[
     dict[str, JsonValue] | None,
-    Field(description='Known to be so, e.g. {"authenticated": true}'),
+    Field(description='Known, e.g. {"authenticated": true}'),
 ]
 
 

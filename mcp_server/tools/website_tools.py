@@ -11,9 +11,11 @@ from kb_schema import MODELS
 from kb_schema.tool_answers import DocumentAnswer, SearchResults, SiteMap
 from mcp_server import cursors
 from mcp_server.descriptions import answer_text, document_summaries, site_map
+from mcp_server.paths import reachability
 from mcp_server.search.search_index import LEAST_MATCH, SearchIndex
 from mcp_server.server_context import WebsiteRequest
-from mcp_server.tools.tool_parameters import DetailLevel, Id, require_document
+from mcp_server.tools import store_backed_tools
+from mcp_server.tools.tool_parameters import DetailLevel, Id, ScreenId, require_document, require_screen
 from mcp_server.tools.tool_specs import ToolReply, WebsiteToolSpec
 
 MOST_HITS = 10
@@ -25,10 +27,23 @@ def get_website(request: WebsiteRequest, detail: DetailLevel = "working") -> Too
     return ToolReply(answer, answer_text.render_document(answer))
 
 
-def get_site_map(request: WebsiteRequest) -> ToolReply[SiteMap]:
-    """Every screen and every transition of the website, without details."""
-    answer = site_map.build_site_map(request.view)
-    return ToolReply(answer, site_map.render_site_map(answer))
+def get_site_map(
+    request: WebsiteRequest,
+    to_screen: ScreenId | None = None,
+    from_screen: ScreenId | None = None,
+    action_type: Annotated[Id | None, Field(description="Only by it, e.g. click")] = None,
+    most_steps: Annotated[int, Field(ge=1, le=reachability.MOST_STEPS)] = reachability.MOST_STEPS,
+) -> ToolReply[SiteMap]:
+    """All screens and transitions, without details, or only all ways to (or from) one screen."""
+    view = request.view
+    for screen in filter(None, (to_screen, from_screen)):
+        require_screen(view, screen)
+    question = reachability.read_question(view, from_screen, to_screen, action_type, most_steps)
+    if question is None:
+        answer = site_map.build_site_map(view)
+        return ToolReply(answer, site_map.render_site_map(answer))
+    answer = reachability.draw_part(view, question, reachability.count_steps(view, question))
+    return ToolReply(answer, site_map.render_part(answer, question.direction))
 
 
 def search_knowledge(
@@ -70,6 +85,11 @@ def _explain_nothing(index: SearchIndex, query: str, kinds: Collection[str]) -> 
 
 TOOLS = (
     WebsiteToolSpec(get_website, "A website"),
-    WebsiteToolSpec(get_site_map, "The map of a site"),
+    WebsiteToolSpec(
+        get_site_map,
+        "The map of a site",
+        in_thread=True,
+        elsewhere=store_backed_tools.draw_part_in_store,
+    ),
     WebsiteToolSpec(search_knowledge, "Search", in_thread=True),
 )

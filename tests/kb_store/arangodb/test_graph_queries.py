@@ -1,4 +1,4 @@
-"""The server's own answers are the desk's: paths, recovery, composition, reach, over whole graphs.
+"""The server's own answers are the desk's: paths, recovery, reach, over whole graphs.
 
 Against the loopback server this holds the adapter and the meaning given to each AQL text there;
 the same tests join on a real server where `PERIPLUS_ARANGODB_URL` names one, and only that holds
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections import defaultdict
 from dataclasses import replace
 
 import pytest
@@ -22,8 +21,8 @@ from kb_store.graph_queries import NoSuchVertex, ReachableVertex, ServerPathExcl
 from kb_store.knowledge_records import EdgeEnd, edge_records, vertex_records
 from mcp_server.knowledge.compiled_view import compile_view
 from mcp_server.paths.path_search import PathExclusions, find_paths
+from mcp_server.paths.reachability import ReachQuestion, count_steps
 from mcp_server.paths.recovery_options import find_recovery_options
-from tests.kb_store.sample_knowledge import knowledge_of
 
 OBJECTIVES = ("fewest", "fastest", "reliable", "balanced")
 _generations = itertools.count(1)
@@ -212,26 +211,19 @@ async def test_recovery_is_ordered_over_all_groups_as_the_desk_orders_it(graph, 
     deadline=None, max_examples=25,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )  # fmt: skip
-@given(edges=EDGES, hops=st.integers(1, 5))
-async def test_reach_by_an_action_is_what_walking_only_such_edges_reaches(graph, edges, hops):
+@given(edges=EDGES, hops=st.integers(1, 5), direction=st.sampled_from(["to", "from"]))
+async def test_the_reach_of_a_screen_by_any_or_one_action_is_that_of_a_walk_in_memory(
+    graph, edges, hops, direction
+):
     known = knowledge(edges)
-    generation = await stored(graph, known)
-    for kind in {edge.triggered_by.canonical_type for edge in known.transitions.values()}:
-        found = await ArangoQueries(graph.connection).reached_by_action(
-            "shop", generation, "s0", kind, hops=hops
+    generation, view = await stored(graph, known), compile_view(known, "1")
+    for kind in {None, *(edge.triggered_by.canonical_type for edge in known.transitions.values())}:
+        found = await ArangoQueries(graph.connection).reachable_screens(
+            "shop", generation, "s0", inbound=direction == "to", action_type=kind, hops=hops
         )
-        leaving = defaultdict(set)
-        for edge in known.transitions.values():
-            if edge.triggered_by.canonical_type == kind:
-                leaving[edge.from_screen].add(edge.to_screen)
-        depths, front = {"s0": 0}, {"s0"}
-        for depth in range(1, hops + 1):
-            front = {after for screen in front for after in leaving[screen]} - depths.keys()
-            depths |= dict.fromkeys(front, depth)
+        steps = count_steps(view, ReachQuestion("s0", direction, kind, hops))
         assert found == tuple(
-            ReachableVertex(name, depth)
-            for name, depth in sorted(depths.items(), key=lambda each: each[::-1])
-            if depth > 0
+            ReachableVertex(name, depth) for name, depth in sorted(steps.items(), key=lambda each: each[::-1])
         )
     await graph.drop("shop", [generation])
 
@@ -278,8 +270,8 @@ async def test_a_screen_or_task_that_is_not_there_is_an_error_and_not_an_empty_a
         await queries.shortest_paths("shop", generation + 10_000, "s0", "s1", "fewest")
     with pytest.raises(NoSuchVertex):
         await queries.recovery_paths("other", generation, "s0")
-    with pytest.raises(NoSuchVertex, match="no task"):
-        await queries.composition("shop", generation, "nothing")
+    with pytest.raises(NoSuchVertex, match="no screen 'nothing'"):
+        await queries.reachable_screens("shop", generation, "nothing", inbound=True)
 
 
 async def test_two_generations_are_never_joined_into_one_path(graph):
@@ -287,10 +279,3 @@ async def test_two_generations_are_never_joined_into_one_path(graph):
     here = await stored(graph, knowledge([half]))
     await stored(graph, knowledge([half, (2, 1, "click", 1, 1.0)]))
     assert await ArangoQueries(graph.connection).shortest_paths("shop", here, "s0", "s1", "fewest") == ()
-
-
-async def test_the_composition_of_a_task_is_told_nearest_first(graph):
-    known = knowledge_of()
-    generation = await stored(graph, known)
-    found = await ArangoQueries(graph.connection).composition("shop", generation, "order_all")
-    assert found == (ReachableVertex("order", 1),)

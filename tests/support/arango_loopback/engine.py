@@ -422,30 +422,29 @@ def _recovery_paths(view: View, v: Values) -> list[Any]:
     ]
 
 
-@_means(aql.COMPOSITION)
-def _composition(view: View, v: Values) -> list[Any]:
-    leaving, depths, waiting = _leaving(view, "task_composition"), {v["task"]: 0}, [v["task"]]
-    for task in waiting:
-        for edge in leaving.get(task, ()):
-            if edge["_to"] not in depths and depths[task] < v["hops"]:
-                depths[edge["_to"]] = depths[task] + 1
-                waiting.append(edge["_to"])
-    return _by_depth(view, {task: depth for task, depth in depths.items() if depth > 0})
+def _reach(*, inbound: bool, by_action: bool) -> Meaning:
+    def meaning(view: View, v: Values) -> list[Any]:
+        near, far = ("_to", "_from") if inbound else ("_from", "_to")
+        beside: dict[str, set[str]] = {}
+        for edges in _leaving(view, "navigation").values():
+            for edge in edges:
+                if not by_action or edge["action_type"] == v["action_type"]:
+                    beside.setdefault(edge[near], set()).add(edge[far])
+        depths, waiting = {v["start"]: 0}, [v["start"]]
+        for screen in waiting:
+            for other in beside.get(screen, ()):
+                if other not in depths and depths[screen] < v["hops"]:
+                    depths[other] = depths[screen] + 1
+                    waiting.append(other)
+        return _by_depth(view, {name: depth for name, depth in depths.items() if depth > 0})
+
+    return meaning
 
 
-@_means(aql.REACHED_BY_ACTION)
-def _reached_by_action(view: View, v: Values) -> list[Any]:
-    def wrong(path: _Path) -> bool:
-        return bool(path.edges) and path.edges[-1]["action_type"] != v["action_type"]
-
-    depths: dict[str, int] = {}
-    walks = _walks(
-        view, "navigation", v["start"], None, lambda path: wrong(path) or len(path.edges) == v["hops"]
-    )
-    for path in walks:
-        if path.edges and not wrong(path):
-            depths.setdefault(path.vertices[-1], len(path.edges))
-    return _by_depth(view, depths)
+_means(aql.REACHED)(_reach(inbound=False, by_action=False))
+_means(aql.REACHED_BY_ACTION)(_reach(inbound=False, by_action=True))
+_means(aql.REACHING)(_reach(inbound=True, by_action=False))
+_means(aql.REACHING_BY_ACTION)(_reach(inbound=True, by_action=True))
 
 
 def _by_depth(view: View, depths: dict[str, int]) -> list[Any]:
