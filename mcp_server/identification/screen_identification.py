@@ -190,7 +190,7 @@ def judge(signature: CompiledSignature, facts: ProbeFacts) -> SignatureVerdict:
     if present is not None:
         return _rejected(signature, present, near=near)
     against = [(indicator, _verdict(indicator, signature, facts)) for indicator in signature.against]
-    evidence = tuple(_evidence(indicator, verdict) for indicator, verdict in (*verdicts, *against))
+    evidence = tuple(build_evidence(indicator, verdict) for indicator, verdict in (*verdicts, *against))
     if share + _ROUNDING >= signature.threshold:
         return SignatureVerdict(signature, share, evidence)
     lacking = tuple(i.words for i, verdict in verdicts if verdict.status is VerdictStatus.NOT_HELD)
@@ -212,7 +212,9 @@ def _first_rejection(
 def _rejected(signature: CompiledSignature, by: tuple[Indicator, Verdict], *, near: bool) -> SignatureVerdict:
     indicator, verdict = by
     because = verdict.evidence or indicator.words
-    return SignatureVerdict(signature, 0.0, (_evidence(*by),), _rejected_by(indicator), because, near=near)
+    return SignatureVerdict(
+        signature, 0.0, (build_evidence(*by),), _rejected_by(indicator), because, near=near
+    )
 
 
 def _rejected_by(indicator: Indicator) -> Rejection:
@@ -223,7 +225,8 @@ def _verdict(indicator: Indicator, signature: CompiledSignature, facts: ProbeFac
     return indicator.condition.judge(facts, signature.scope)
 
 
-def _evidence(indicator: Indicator, verdict: Verdict) -> Evidence:
+def build_evidence(indicator: Indicator, verdict: Verdict) -> Evidence:
+    """Return how an indicator came out on a page."""
     detail = verdict.evidence
     if verdict.status is VerdictStatus.UNKNOWN:
         effect = "counts as not held" if indicator.weight else "does not reject"

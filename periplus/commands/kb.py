@@ -39,6 +39,7 @@ from periplus.commands import (
     kb_import,
     kb_migrate,
     kb_proposals,
+    kb_signature,
     kb_status,
     kb_stores,
 )
@@ -97,6 +98,7 @@ app.command("import")(kb_import.import_)
 app.command()(kb_edit.rename)
 app.command()(kb_edit.merge)
 app.command()(kb_edit.split)
+app.command()(kb_signature.signature)
 app.add_typer(kb_proposals.app, name="proposals")
 
 

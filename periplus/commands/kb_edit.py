@@ -91,7 +91,7 @@ def rename(
     def make(knowledge: KnowledgeBase) -> KnowledgeEdit:
         return rename_target(knowledge, find_target(knowledge, old, kind), new, name)
 
-    _edit(make, website, folder, mongodb_url, arangodb_url, dry_run=dry_run, as_json=as_json)
+    run_edit(make, website, folder, mongodb_url, arangodb_url, dry_run=dry_run, as_json=as_json)
 
 
 def merge(
@@ -120,7 +120,7 @@ def merge(
             knowledge, find_target(knowledge, kept, what), find_target(knowledge, other, what)
         )
 
-    _edit(make, website, folder, mongodb_url, arangodb_url, dry_run=dry_run, as_json=as_json)
+    run_edit(make, website, folder, mongodb_url, arangodb_url, dry_run=dry_run, as_json=as_json)
 
 
 def split(
@@ -161,13 +161,13 @@ def split(
         target = find_target(knowledge, screen, "screen")
         return split_screen(knowledge, target, new, SplitSign(pattern, element, text))
 
-    _edit(make, website, folder, mongodb_url, arangodb_url, dry_run=dry_run, as_json=as_json)
+    run_edit(make, website, folder, mongodb_url, arangodb_url, dry_run=dry_run, as_json=as_json)
 
 
 # -- steps -----------------------------------------------------------------------------------------
 
 
-def _edit(
+def run_edit(
     make: MakeEdit,
     website: str | None,
     folder: Path | None,

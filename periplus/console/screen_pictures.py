@@ -11,9 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from kb_schema import KnowledgeError
-from kb_schema.exploration_folder import PAGES_FILE, ExplorationFolder
+from kb_schema.exploration_folder import PAGES_FILE, PICTURE_SUFFIX, ExplorationFolder
 from kb_schema.former_ids import list_former_ids
 from kb_schema.screens import Screen
+from kb_schema.snapshot_folder import StoredSnapshot
 from kb_schema.url_patterns import path_of
 from periplus.exploration.map_folder import MapFolder
 
@@ -48,6 +49,18 @@ class ScreenPictures:
             return found
         seen = (folder.exploration.picture(page), folder.signed_out.picture(page))
         return next((path for path in seen if path is not None), None)
+
+    def stored_pages(self, website: str) -> list[StoredSnapshot]:
+        """Return the pages that the map of a website stored; none without a map. Raises `KnowledgeError`."""
+        if self._maps is None or not _ID.fullmatch(website):
+            return []
+        return MapFolder(self._maps / website).stored_pages()
+
+    def of_stored_page(self, website: str, name: str) -> Path | None:
+        """Return the screenshot beside a stored page, by the page's name; None if there is none."""
+        found = next((each for each in self.stored_pages(website) if each.name == name), None)
+        picture = None if found is None else found.page.with_suffix(PICTURE_SUFFIX)
+        return picture if picture is not None and picture.is_file() else None
 
     def of_page(self, website: str, url: str, names: Sequence[str] = ()) -> Path | None:
         """Return the map's screenshot of the page at an address; None if there is none.

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from kb_schema.exploration_folder import ExplorationFolder
+from kb_schema.exploration_folder import PAGES_FOLDER, ExplorationFolder
+from kb_schema.snapshot_folder import StoredSnapshot, list_snapshots
 from periplus.errors import UserError
 
 EXPLORATION, SIGNED_OUT, KNOWLEDGE = "exploration", "signed-out", "kb"
@@ -33,6 +34,15 @@ class MapFolder:
     def knowledge(self) -> Path:
         """The folder of the knowledge base."""
         return self.path / KNOWLEDGE
+
+    def stored_pages(self) -> list[StoredSnapshot]:
+        """Return the stored pages of both explorations; none if there is no map. Raises `KnowledgeError`."""
+        found: list[StoredSnapshot] = []
+        for exploration, prefix in ((self.exploration, ""), (self.signed_out, f"{SIGNED_OUT}/")):
+            pages = exploration.path / PAGES_FOLDER
+            if pages.is_dir():
+                found += [replace(each, name=f"{prefix}{each.name}") for each in list_snapshots(pages)]
+        return found
 
 
 def find_map_folder(path: Path) -> MapFolder:
