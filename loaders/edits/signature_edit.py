@@ -1,6 +1,6 @@
 """Changes the indicators of a screen's signature: by hand, one row for each indicator.
 
-A row is written in a short form (`text: Your jars`, `element: #save`, `title: Jars`, `url: ^/jars$`) or as the JSON of any
+A row is written in a short form (`text: Your jars`, `element: save`, `css: #save`, `title: Jars`, `url: ^/jars$`) or as the JSON of any
 condition. Address patterns of the screen are rows like the others. Not here: trying a signature on stored pages
 (`mcp_server.signature_checks.signature_trial`).
 """
@@ -28,6 +28,7 @@ ADDRESS: RowKind = "url_patterns"
 SHORT_FORMS: dict[str, tuple[str, str]] = {
     "text": ("dom_contains", "value"),
     "element": ("element_visible", "element"),
+    "css": ("dom_element", "selector"),
     "title": ("title_contains", "value"),
     "url": ("url_matches", "pattern"),
 }

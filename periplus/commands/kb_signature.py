@@ -57,7 +57,7 @@ def signature(
         typer.Option(
             "--add",
             metavar="KIND=INDICATOR",
-            help=f"Add an indicator: {', '.join(KINDS)} = text: WORDS, element: CSS, title: WORDS, url: PATTERN, or JSON.",
+            help=f"Add an indicator: {', '.join(KINDS)} = text: WORDS, element: ID, css: SELECTOR, title: WORDS, url: PATTERN, or JSON.",
             show_default=False,
         ),
     ] = None,

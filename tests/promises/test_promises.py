@@ -19,11 +19,7 @@ from tests.promises.promise_manifest import (
 
 DOCUMENTS = read_manifest()
 PROMISES = [(document.key, each) for document in DOCUMENTS for each in document.promises]
-<<<<<<< HEAD
 MOST_OPEN = 40
-=======
-MOST_OPEN = 56
->>>>>>> 8d8fc10f (MCP: all ways to a screen, what leads here by a click, what a task is composed of)
 """Open promises. The number may only fall."""
 
 

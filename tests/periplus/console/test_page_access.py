@@ -23,6 +23,8 @@ ROLE_OF = {
     "/sites/{site}/review": "review",
     "/sites/{site}/screens/{screen_id}/merge": "review",
     "/sites/{site}/screens/{screen_id}/rename": "review",
+    "/sites/{site}/screens/{screen_id}/signature": "review",
+    "/sites/{site}/screens/{screen_id}/signature/try": "review",
     "/sites/{site}/where": "read",  # asks, changes nothing
     "/sign-in": "read",
     "/sign-out": "read",

@@ -54,12 +54,12 @@ async def test_a_signature_is_corrected_on_its_page_after_a_trial_on_all_stored_
     async with console(tmp_path, pantry.knowledge()) as there:
         await page.goto(there.at("/sites/pantry/screens/shelf"))
         await page.get_by_role("link", name="Correct and try it on stored pages").click()
-        assert await page.get_by_label("Indicator 3").input_value() == "text: Your jars"
+        assert await page.get_by_label("Indicator 3", exact=True).input_value() == "text: Your jars"
         own = page.get_by_role("region", name="Pages of this screen")
         assert "jars" in await own.inner_text()
         assert "/jars" not in await page.get_by_role("region", name="Pages that change").all_inner_texts()
 
-        await page.get_by_label("Indicator 3").fill("title: Jars")
+        await page.get_by_label("Indicator 3", exact=True).fill("title: Jars")
         await page.get_by_role("button", name="Try it on the stored pages").click()
         await (
             page.get_by_role("status")
@@ -74,7 +74,7 @@ async def test_a_signature_is_corrected_on_its_page_after_a_trial_on_all_stored_
         assert [each.type for each in before] == ["dom_contains"]  # nothing is saved by trying
 
         await page.get_by_label("Kind of indicator 4").select_option("leave_out")
-        await page.get_by_label("Indicator 5").fill("element: h1")
+        await page.get_by_label("Indicator 5", exact=True).fill("css: h1")
         await page.get_by_label("Weight of indicator 5").fill("0.5")
         await page.get_by_role("button", name="Save").click()
         await page.wait_for_url("**/screens/shelf#known")
@@ -84,7 +84,7 @@ async def test_a_signature_is_corrected_on_its_page_after_a_trial_on_all_stored_
             ("url_patterns", "url: ^/jars$", None),
             ("url_patterns", "url: ^/$", None),
             ("required", "title: Jars", None),
-            ("required", "element: h1", 0.5),
+            ("required", "css: h1", 0.5),
         ]
         assert now.name == "Shelf"
         answer = await page.request.get(there.at("/sites/pantry/stored-pages/empty/picture"))
