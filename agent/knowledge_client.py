@@ -39,6 +39,7 @@ from kb_schema.tasks import Task
 from kb_schema.tool_answers import (
     AvailableActions,
     DocumentAnswer,
+    FlowAnswer,
     Identification,
     PathSearchResult,
     RecoveryOption,
@@ -46,6 +47,7 @@ from kb_schema.tool_answers import (
     SearchHit,
     SearchResults,
     SiteMap,
+    TaskAnswer,
     TaskList,
     TaskSummary,
 )
@@ -57,6 +59,11 @@ AnswerT = TypeVar("AnswerT", bound=Model)
 DocumentT = TypeVar("DocumentT", bound=Document)
 _READ_IN_FULL = frozenset({"screen", "task", "website"})
 """Kinds with fingerprints or signatures, which other levels of detail leave out."""
+_ANSWERS: Mapping[str, type[DocumentAnswer]] = {
+    "get_task_definition": TaskAnswer,
+    "get_presentation_flow": FlowAnswer,
+}
+"""Tools whose answer has more than the document."""
 
 
 class KnowledgeClient:
@@ -348,6 +355,9 @@ class KnowledgeClient:
                 self._dependencies[local_id] = tuple(
                     each for each in edges if isinstance(each, TaskDependency)
                 )
+            self._documents[key] = _parse_answer(
+                await self._call(tool, _ANSWERS.get(tool, DocumentAnswer), arguments), model
+            )
         return cast("DocumentT", self._read_document(kind, local_id))
 
     def _read_document(self, kind: str, local_id: str) -> Document:

@@ -132,6 +132,8 @@ class RunResult(Model):
     task_id: str
     workflow_version: str | None = None
     """For a workflow: the version that ran, as `periplus workflows versions` shows it."""
+    goal: str = ""
+    """What was to be reached: the task's description, else its name (WR 5.1)."""
     status: RunStatus
     evidence: EvidenceLevel
     started_at: datetime
@@ -140,6 +142,9 @@ class RunResult(Model):
     outputs: dict[str, JsonValue] = Field(default_factory=dict)
     """The task's own outputs (WR `extractedData`), whatever the status."""
     error: str | None = None
+    """What ended the run."""
+    errors: tuple[str, ...] = ()
+    """Every error of the run, in order, those of steps that it went on without among them (WR 5.1)."""
     hint: str | None = None
     completion_percentage: float = Field(default=0.0, ge=0, le=100)
     """Weighted by the evidence for each step: docs/resilience.md has the rule."""

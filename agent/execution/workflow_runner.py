@@ -195,7 +195,7 @@ class _WorkflowRun:
         status = choose_workflow_status(parts, end, engine.resilience.policy())
         return build_workflow_result(
             engine,
-            workflow.workflow_id,
+            workflow,
             self._version,
             end,
             status,

@@ -23,11 +23,15 @@ LONGEST = 200
 """Maximum number of characters of a value."""
 MOST_TRIED = 20
 """Maximum number of alternatives listed; `result.json` has all."""
+MOST_ERRORS = 5
+"""Maximum number of errors listed beside the last one; `result.json` has all."""
 
 
 def print_run_result(console: Console, result: RunResult, path: Path) -> None:
     """Print a result. `path`: the file with the whole result."""
     style = _STYLES.get(result.status, "red")
+    if result.goal:
+        console.print(escape(result.goal), soft_wrap=True, highlight=False)
     took = f"{result.duration_ms / 1000:.1f} s"
     version = f", version {result.workflow_version}" if result.workflow_version else ""
     console.print(
@@ -39,6 +43,8 @@ def print_run_result(console: Console, result: RunResult, path: Path) -> None:
         console.print(f"  {escape(result.error)}", soft_wrap=True, highlight=False)
     if result.error and result.hint:
         console.print(f"  [green]-> {escape(result.hint)}[/]", soft_wrap=True)
+    for each in [each for each in result.errors if each != result.error][:MOST_ERRORS]:
+        console.print(f"  [dim]before:[/] {escape(each)}", soft_wrap=True, highlight=False)
     console.print(_steps(result))
     _print_missing_results(console, result)
     _print_attempts(console, result)

@@ -121,6 +121,27 @@ async def test_a_step_that_only_reads_is_gone_without_and_what_was_read_is_parti
     assert result.replans == 0
 
 
+async def test_a_result_states_the_goal_and_all_errors_in_their_order(quick, site):
+    site.moor("Gannet")
+    knows(
+        quick,
+        TO_QUAY,
+        reading("a", "#first"),
+        reading("b", "#second"),
+        reading("c"),
+        description="Read the quay",
+    )
+    result = await TaskRunner(quick).run_task("t")
+    assert result.goal == "Read the quay"
+    *earlier, last = result.errors
+    assert last == result.error
+    assert [each.partition(":")[0] for each in earlier] == ["step t.b"]
+    assert ("#second" in earlier[0], "#first" in last) == (True, True)
+    knows(quick, TO_QUAY, name="Go there")
+    result = await TaskRunner(quick).run_task("t")
+    assert (result.goal, result.errors) == ("Go there", ())
+
+
 async def test_nothing_is_changed_on_the_site_after_a_step_that_was_gone_without(quick, site):
     form = {"action_type": "navigate", "target_screen": "boat_new"}
     name = {"action_type": "fill", "target": "#nothere", "value": "Nameless"}

@@ -69,6 +69,7 @@ async def test_four_of_five_nodes_are_a_partial_result_with_what_was_tried(quick
     assert (result.completion_percentage, result.completed_steps, result.total_steps) == (80.0, 4, 5)
     assert result.confidence_score > 0
     assert "no-such-thing" in (result.error or "")
+    assert (result.goal, result.errors[-1]) == ("Round", result.error)
     assert {each.task_id for each in result.tried if each.outcome == "failed"} == {"broken"}
     assert result.replans == sum(each.approach != "authored" for each in result.tried)
     assert compute_run_metrics(result)["partial_success_rate"] == 1.0

@@ -65,7 +65,7 @@ def test_a_partial_result_says_what_it_is_what_is_missing_and_what_was_tried():
         run_id="r1", website_id="w", task_id="t", status=RunStatus.PARTIAL, evidence=EvidenceLevel.UNVERIFIED,
         started_at=datetime.now(UTC), duration_ms=1500, completion_percentage=72.5, completed_steps=2,
         total_steps=3, degraded_steps=("b",), confidence_score=0.65, replans=1, tried=tuple(tried),
-        error="b did not come off", outputs={"name": "Gannet"},
+        error="b did not come off", errors=("step t.a: too late", "b did not come off"), goal="Read it", outputs={"name": "Gannet"},
         best_effort_data={"name": "Gannet", "each[1]>u": {"rating": "4"}},
         steps=(
             StepRecord(step_id="a", status=StepStatus.DONE, outcome="alternative", confidence=0.65, **step),
@@ -77,6 +77,7 @@ def test_a_partial_result_says_what_it_is_what_is_missing_and_what_was_tried():
     print_run_result(Console(file=written, width=200), result, Path("out/result.json"))
     text = written.getvalue()
     for said in (
+        "Read it", "before: step t.a: too late",
         "partial, unverified, 1.5 s, 72.5 % complete (2 of 3 steps), confidence 0.65",
         "done (alternative, confidence 0.65)", "skipped, continued without it", "done, by other_path",
         "skipped or partly done: b", "tried (1 replan):", "t.b, authored: failed",

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from agent.execution.results.run_errors import describe_goal, list_errors
 from agent.execution.results.task_completion import (
     CompletionPart,
     StatusFactors,
@@ -76,6 +77,7 @@ def build_result(
         run_id=context.run_id,
         website_id=engine.session.website.website_id,
         task_id=run.task.task_id,
+        goal=describe_goal(run.task),
         status=status,
         evidence=run.evidence(status),
         started_at=started_at,
@@ -83,6 +85,7 @@ def build_result(
         steps=tuple(run.records),
         outputs=redact(run.outputs),
         error=redact(error),
+        errors=tuple(redact(list(list_errors(run.records, error)))),
         hint=redact(end.hint),
         completion_percentage=round(min(done, 100.0), 1),
         completed_steps=sum(part.share > 0 for part in counted),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from agent.execution.results.run_errors import describe_goal, list_errors
 from agent.execution.results.task_completion import (
     CompletionPart,
     StatusFactors,
@@ -19,6 +20,7 @@ from agent.execution.results.task_completion import (
 from agent.run_context import merge_values
 from kb_schema.resilience_policy import ResiliencePolicy
 from kb_schema.run_records import EvidenceLevel, RunResult, RunStatus, StepRecord, StepStatus
+from kb_schema.workflows import Workflow
 
 if TYPE_CHECKING:
     from agent.execution.execution_ports import TaskExecution
@@ -61,7 +63,7 @@ def choose_workflow_status(
 
 def build_workflow_result(
     engine: TaskExecution,
-    workflow_id: str,
+    workflow: Workflow,
     version: str | None,
     end: WorkflowRunEnd,
     status: RunStatus,
@@ -74,6 +76,7 @@ def build_workflow_result(
     """Return the result of a workflow's run, without secrets. `started`: of `time.monotonic`."""
     context, state = engine.session.context, engine.checkpoints.state
     redact, ledger = context.redact, state.ledger
+    workflow_id = workflow.workflow_id
     outputs: dict[str, Any] = {}
     for result in records.results:
         outputs = merge_values(outputs, result.outputs)
@@ -90,6 +93,7 @@ def build_workflow_result(
         website_id=engine.session.website.website_id,
         task_id=workflow_id,
         workflow_version=version,
+        goal=describe_goal(workflow),
         status=status.with_evidence(evidence),
         evidence=evidence,
         started_at=started_at,
@@ -97,6 +101,7 @@ def build_workflow_result(
         steps=tuple(records.steps),
         outputs=redact(outputs),
         error=redact(end.error),
+        errors=tuple(redact(list(list_errors(records.steps, end.error)))),
         hint=redact(end.hint),
         completion_percentage=0.0 if nothing else compute_percentage(parts),
         completed_steps=sum(part.share > 0 for part in counted),
