@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+import yaml
 from importlinter.cli import EXIT_STATUS_SUCCESS, lint_imports
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -176,6 +177,14 @@ def test_the_readme_lists_every_package() -> None:
     packages = readme.partition("## Packages")[2].partition("\n## ")[0]
     listed = set(re.findall(r"^\| `(\w+)/` \|", packages, re.MULTILINE))
     assert listed == set(PACKAGES) - {"seeds"}
+
+
+def test_every_composed_service_has_limits_of_processor_and_memory() -> None:
+    services = yaml.safe_load((ROOT / "docker-compose.yml").read_text(encoding="utf-8"))["services"]
+    assert {"periplus", "rooms", "mongo"} <= services.keys()
+    for name, service in services.items():
+        assert float(service.get("cpus", 0)) > 0, name
+        assert re.fullmatch(r"\d+[mg]", str(service.get("mem_limit"))), name
 
 
 def test_compose_has_no_password_of_its_own() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 
+from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Page
 
 from agent.locators.page_index import IndexedElement, PageIndex, RegionKind
@@ -69,10 +70,15 @@ async def reveal_page(
 ) -> list[str]:
     """Bring out what cannot be reached; return what was done, in words. Raises `PageGone`.
 
+    The page's tab is brought to the front first (PACTS 4.5): a hidden tab draws nothing.
     Where the element is `covered`, run `dismiss` (closes what the caller knows of; `dismissed` is its name),
     then close the open dialogs. After that, wait until the page is idle, at most a second per round.
     """
     did = []
+    try:
+        await page.bring_to_front()
+    except PlaywrightError as exc:
+        raise PageGone(page.url, exc.message) from exc
     if covered:
         if dismiss is not None and await dismiss():
             did.append(f"dismissed {dismissed}")

@@ -213,7 +213,6 @@ def _get_keepable_fields(site_page: VerificationPage, again: _RecoveredElement) 
 
 async def _reveal(turn: _HealingTurn, failure: FailureKind) -> None:
     site_page, cover = turn.site_page, turn.site_page.cover
-    await site_page.page.bring_to_front()
     turn.did += await reveal_page(
         site_page.page,
         turn.number,

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from playwright.async_api import Page
 
 from agent.events import HealTried, Struggling
+from agent.healing import healer
 from agent.healing.element_memory import template_url
 from agent.healing.healer import HealPolicy
 from agent.page.errors import ElementChanged, GateFailed
@@ -80,6 +82,41 @@ async def test_a_round_tells_what_was_done_how_alike_it_was_and_how_long_it_took
     assert told.lead == done.healed.lead > 0
     assert told.duration_ms > 0
     assert done.healed.selector.strategies
+
+
+async def test_the_tab_is_brought_to_the_front_before_anything_is_healed(hands, monkeypatch):
+    known = await known_button(hands)
+    await hands.show(BUTTON.replace("class=go", "class=went"))
+    other = await hands.page.context.new_page()
+    fronts = []
+    original = Page.bring_to_front
+
+    async def noted(page):
+        fronts.append((page, len(hands.events)))
+        await original(page)
+
+    monkeypatch.setattr(Page, "bring_to_front", noted)
+    await hands.click(".go", known)
+    await other.close()
+    assert fronts == [(hands.page, 1)]  # after it was told that healing begins, before the first round
+
+
+async def test_the_gate_gets_more_time_in_each_later_round(hands, monkeypatch):
+    known = await known_button(hands)
+    await hands.show(BUTTON.replace("class=go", "class=went disabled"))
+    given = []
+    original = healer.act_on_element
+
+    async def noted(page, request):
+        given.append(request.timeout_s)
+        return await original(page, request)
+
+    monkeypatch.setattr(healer, "act_on_element", noted)
+    with pytest.raises(GateFailed):
+        await hands.click(".go", known, policy=HealPolicy(gate_s=0.2, healed_gate_s=0.1))
+    first, *later = given
+    assert first == 0.2
+    assert later[:2] == pytest.approx([0.2, 0.3])
 
 
 async def test_without_rounds_nothing_is_healed(hands):

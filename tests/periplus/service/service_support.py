@@ -47,6 +47,8 @@ class Quick:
     held: set[str] = field(default_factory=set)
     verdicts: dict[str, str] = field(default_factory=dict)
     errors: dict[str, list[BaseException]] = field(default_factory=dict)
+    step_errors: dict[str, str] = field(default_factory=dict)
+    """Requirement -> the error of its last step."""
     began: list[str] = field(default_factory=list)
     ended: list[str] = field(default_factory=list)
     deaf: bool = False
@@ -76,6 +78,8 @@ class Quick:
             await asyncio.sleep(0.01)  # a stop is looked at, it is never told
             if not self.deaf:
                 stop.check()
+        if req_id in self.step_errors:
+            steps[-1] = steps[-1].model_copy(update={"status": "failed", "error": self.step_errors[req_id]})
         await self._note(self.ended, req_id)
         return _report(
             requirement, run_id, self.verdicts.get(req_id, "pass"), steps, self._left(run_id, req_id)

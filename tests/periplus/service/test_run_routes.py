@@ -54,6 +54,16 @@ async def test_steps_are_told_as_pacts_says(service):
     assert second["step_idx"] == 1
 
 
+async def test_a_step_that_failed_is_stored_with_its_error(service):
+    service.quick.verdicts["REQ-BROKEN"] = "fail"
+    service.quick.step_errors["REQ-BROKEN"] = "expected the heading Welcome, found Sign in"
+    await service.submit("REQ-BROKEN")
+    await service.over("REQ-BROKEN")
+    good, bad = (await service.client.get("/api/runs/REQ-BROKEN/steps")).json()["steps"]
+    assert (good["status"], good.get("error_message")) == ("success", None)
+    assert (bad["status"], bad["error_message"]) == ("failed", "expected the heading Welcome, found Sign in")
+
+
 async def test_steps_may_be_objects(service):
     steps = [
         {"element": "Email", "region": "Login", "action": "fill", "value": "ada"},

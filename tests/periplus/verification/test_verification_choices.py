@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kb_schema.verification import Requirement, RequirementStep
+from periplus.cli import main
 from periplus.errors import UserError
 from periplus.settings import load_settings
 from periplus.verification.requirement_verifier import choose_timeouts
@@ -56,3 +57,25 @@ def test_rounds_of_healing_are_those_of_the_command_else_of_the_environment(monk
     monkeypatch.setenv("PERIPLUS_MAX_HEAL_ROUNDS", "1")
     assert choose_timeouts(VerifierSettings(), load_settings()).max_heal_rounds == 1
     assert choose_timeouts(VerifierSettings(max_heal_rounds=0), load_settings()).max_heal_rounds == 0
+
+
+@pytest.mark.parametrize(("headless", "options", "said"), [
+    ("false", (), "no display to show the browser on"),
+    ("true", (), "does not answer"),
+    ("false", ("--headless",), "does not answer"),
+])  # fmt: skip
+def test_whether_the_browser_is_shown_is_a_setting_and_an_option(
+    monkeypatch, tmp_path, capsys, headless, options, said
+):
+    for name in ("DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PERIPLUS_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("PERIPLUS_PLAYWRIGHT_HEADLESS", headless)
+    file = tmp_path / "requirements.json"
+    file.write_text('{"req_id": "REQ-1", "url": "/", "steps": ["Sign in | click"]}', encoding="utf-8")
+    out = str(tmp_path / "out")
+    with pytest.raises(SystemExit) as ended:
+        main(["verify", str(file), "--base-url", "http://127.0.0.1:9", "--out", out, *options])
+    told = capsys.readouterr()
+    assert ended.value.code
+    assert said in told.out + told.err

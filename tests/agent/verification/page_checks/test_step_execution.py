@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
+from playwright.async_api import Page
 
 from agent.verification.page_checks import FailedStep, build_plan, execute_step, heal_step, open_first_page
 from agent.verification.root_cause import classify
@@ -65,7 +66,9 @@ async def test_another_element_under_the_same_selector_is_not_acted_on(site, ope
         assert await site_page.page.title() != "gone"
 
 
-async def test_a_moved_element_is_found_again_and_its_own_outcomes_go_with_it(site, open_site_page):
+async def test_a_moved_element_is_found_again_and_its_own_outcomes_go_with_it(
+    site, open_site_page, monkeypatch
+):
     site.page("/", FORM)
     async with open_site_page() as site_page:
         plan = await build_plan(site_page, requirement(*STEPS))
@@ -76,8 +79,16 @@ async def test_a_moved_element_is_found_again_and_its_own_outcomes_go_with_it(si
         undone = await execute_step(site_page, plan.steps[0])
         assert isinstance(undone, FailedStep)
         assert undone.evidence.nearest_verdict == "same"
+        fronts, original = [], Page.bring_to_front
+
+        async def noted(page):
+            fronts.append(page)
+            await original(page)
+
+        monkeypatch.setattr(Page, "bring_to_front", noted)
         healing = await heal_step(site_page, plan.steps[0], undone, 1)
         assert healing.event.success, healing.event
+        assert fronts == [site_page.page]
         assert healing.step.checks[0].selector == healing.step.selector != plan.steps[0].selector
         assert not isinstance(await execute_step(site_page, healing.step, heal_round=1), FailedStep)
         assert (site_page.compared, site_page.drifted) == (1, 1)
