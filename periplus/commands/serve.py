@@ -85,12 +85,14 @@ def serve(
     ["Login | click"]}'[/] (without a key set, the service answers this machine only, and needs no header)
 
     [bold]Query[/]: GET /api/runs/REQ-1, .../steps, .../events (live); GET /api/artifacts/REQ-1.
-    POST /api/runs/REQ-1/cancel cancels a run. POST /api/visit creates a link to an interactive demo.
+    POST /api/runs/REQ-1/cancel cancels a run. POST /api/collections runs a task many times. POST /api/visit creates a link to an interactive demo.
     /api/openapi.json describes the whole API.
 
     A submission that was answered with 202 is stored and executed, even if the connection or this process
     ends. Keys, limits and access to this machine: docs/service.md.
     """
+    from periplus.fleet.fleet_setup import choose_store_addresses  # noqa: PLC0415 - slow imports
+    from periplus.fleet.workers_option import WorkerSelection  # noqa: PLC0415
     from periplus.service import run_queue  # noqa: PLC0415 - an optional extra
     from periplus.service.service_settings import load_serve_settings  # noqa: PLC0415
     from periplus.service.single_sign_on import load_oidc_settings  # noqa: PLC0415
@@ -110,6 +112,7 @@ def serve(
         read_only=read_only,
         maps=own.data_dir / MAPS,
         oidc=load_oidc_settings(),
+        store_addresses=choose_store_addresses(WorkerSelection("contexts", 1), mongodb_url, arangodb_url),
     )
     keyed = service_setup.build_access_control(wanted).verifier is not None
     opener = partial(

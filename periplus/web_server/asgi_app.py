@@ -22,8 +22,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from periplus import __version__
 from periplus.console import console_framework as console
 from periplus.console.page_registry import PAGES
-from periplus.service import audit_routes, run_routes
+from periplus.service import audit_routes, collection_routes, run_routes
 from periplus.service.access_control import API, HEADER, AccessControl, GuardedApp
+from periplus.service.collection_runner import CollectionRunner
 from periplus.service.problem_details import ApiProblem, ProblemDetails, handle_problems
 from periplus.service.request_bodies import SizeLimitedBodies
 from periplus.service.request_middleware import HEADER as REQUEST_ID
@@ -53,6 +54,8 @@ class ServiceParts:
     """Allowed origins (CORS)."""
     visits: VisitRegistry | None = None
     """Demos for visitors; None if there are none."""
+    collections: CollectionRunner | None = None
+    """Runs tasks many times; None if the service has no collections."""
     max_body_bytes: int = 1_000_000
     """Maximum size of a request body."""
 
@@ -125,6 +128,7 @@ def _api(parts: ServiceParts) -> FastAPI:
         ],
     )
     app.state.run_routes, app.state.health = parts.run_routes, parts.health
+    app.state.collections = parts.collections
     handle_problems(app)
     keys = [
         Security(APIKeyHeader(name="X-API-Key", scheme_name="ApiKey", auto_error=False)),
@@ -132,6 +136,7 @@ def _api(parts: ServiceParts) -> FastAPI:
     ]
     guarded = keys if parts.access.verifier is not None else []
     app.include_router(run_routes.router, prefix=API, dependencies=guarded)
+    app.include_router(collection_routes.router, prefix=API, dependencies=guarded)
     app.include_router(audit_routes.router, prefix=API, dependencies=guarded)
     if parts.visits is not None:
         mount_visits(app, parts.visits, API, guarded)

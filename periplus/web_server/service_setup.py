@@ -27,9 +27,11 @@ from mcp_server.server import create_server
 from periplus.console.console_framework import ConsoleContext
 from periplus.console.screen_pictures import ScreenPictures
 from periplus.errors import UserError
+from periplus.fleet.worker_resources import StoreAddresses
 from periplus.knowledge_server import choose_path_engines
 from periplus.mcp_settings import McpSettings
 from periplus.service.access_control import AccessControl
+from periplus.service.collection_runner import open_collection_runner
 from periplus.service.console_sessions import ConsoleSessions, load_session_key
 from periplus.service.requirement_requests import ClientPermissions
 from periplus.service.run_queue import RunQueue, RunQueueLimits
@@ -73,6 +75,8 @@ class ServiceOptions:
     """The folder of `periplus map`, with the screenshots of screens."""
     oidc: OidcSettings = field(default_factory=OidcSettings)
     """Single sign-on."""
+    store_addresses: StoreAddresses | None = None
+    """The stores for the runs of collections; None: the service has no collections."""
 
 
 def build_access_control(wanted: ServiceOptions) -> AccessControl:
@@ -141,6 +145,11 @@ async def open_service(
             engines=engines,
         )
         health = HealthReport(asked, state, queue)
+        collections = None
+        if wanted.store_addresses is not None:
+            collections = await stack.enter_async_context(
+                open_collection_runner(wanted.store_addresses, views, wanted.folder, wanted.base_urls)
+            )
         console = ConsoleContext(
             knowledge_server=server.server_context,
             stores=stores,
@@ -163,6 +172,7 @@ async def open_service(
             origins=wanted.settings.cors_origins,
             visits=visits,
             max_body_bytes=wanted.settings.serve_max_body_bytes,
+            collections=collections,
         )
         yield ServiceApp(parts), queue
 

@@ -19,6 +19,7 @@ from kb_schema.verification import ExecutedStep, Requirement, RootCause, Verdict
 from kb_store import open_stores
 from kb_store.store_factory import open_runs
 from periplus.console.console_framework import ConsoleContext
+from periplus.fleet.worker_resources import StoreAddresses
 from periplus.mcp_settings import McpSettings
 from periplus.server_sockets import open_listening_socket
 from periplus.service.run_queue import RunQueue, RunQueueLimits
@@ -200,6 +201,7 @@ async def served(
     visits=None,
     maps: Path | None = None,
     oidc: OidcSettings | None = None,
+    base_urls: dict[str, str] | None = None,
     **settings,
 ) -> AsyncIterator[Served]:
     quick = quick or Quick()
@@ -211,7 +213,8 @@ async def served(
     wanted = ServiceOptions(
         host="127.0.0.1", settings=known, mcp=McpSettings(tokens=data_dir / "tokens.json", burst=100_000, rate_per_second=100_000),
         folder=data_dir / "runs", files=data_dir / "files", maps=maps, oidc=oidc or OidcSettings(),
-        limits=limits or RunQueueLimits(grace_s=2, stop_s=2, cancel_s=2),
+        limits=limits or RunQueueLimits(grace_s=2, stop_s=2, cancel_s=2), base_urls=base_urls or {},
+        store_addresses=StoreAddresses(data_dir=str(data_dir), mongodb_url=mongodb_url),
     )  # fmt: skip
     async with AsyncExitStack() as stack:
         stores = await stack.enter_async_context(open_stores(data_dir, mongodb_url=mongodb_url))
