@@ -63,7 +63,7 @@ class InsufficientSuccessTracesError(MetaAgentError):
             f"Insufficient successful traces: {actual}/{total} passed evaluation, but {required} required{told}",
             hint="record more traces, or answer the question with --accept TRACE"
             if asked
-            else "record more traces, or lower min_success_traces",
+            else "record more traces, or ask for fewer (--min-traces, min_success_traces)",
         )
 
 

@@ -158,9 +158,9 @@ class MetaAgentPipeline:
         if len(good) < max(1, self._config.min_success_traces):
             names = name_traces(traces)
             told = [
-                f"{names[each.trace_id]}: {each.metadata['error']}"
+                f"{names[each.trace_id]}: {each.metadata.get('error') or 'breaks ' + ', '.join(each.failed_rules)}"
                 for each in judged
-                if "error" in each.metadata
+                if "error" in each.metadata or each.failed_rules
             ]
             raise InsufficientSuccessTracesError(
                 max(1, self._config.min_success_traces),

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from agent.synthesis.pipeline_config import SynthesisStrategy
 from agent.synthesis.synthesis_prompts import DEFAULT_PROMPT_TEMPLATES
+from agent.synthesis.traces.named_rules import RuleRefused, read_rule
+from agent.synthesis.traces.trace_evaluation import EvaluationRule
 from periplus.errors import UserError
 
 PROMPT_SUFFIX = ".jinja"
@@ -35,6 +37,16 @@ Judge = Annotated[bool, typer.Option("--judge", help="Let a model judge each tra
 MinScore = Annotated[
     float, typer.Option(metavar="SCORE", min=0, max=1, help="Minimum score of a trace with --judge, 0 to 1.")
 ]
+Rules = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--rule",
+        metavar="RULE",
+        help="Use only traces that keep this rule: max-steps=N, max-seconds=N, no-errors, has-input=NAME, ends-at=PATTERN,"
+        " shows=TEXT. warn:RULE only notes it. May be repeated.",
+        show_default=False,
+    ),
+]
 Model = Annotated[
     str | None,
     typer.Option(
@@ -57,6 +69,20 @@ def choose_validation_runs(validate: int | None, *, no_validate: bool) -> int | 
     if no_validate and validate is not None:
         raise UserError("--validate and --no-validate contradict each other", fix="leave out one of them")
     return 0 if no_validate else validate
+
+
+def choose_evaluation(
+    rules: list[str] | None, *, judge: bool
+) -> tuple[Literal["exception_only", "rule_based", "llm_judge"], tuple[EvaluationRule, ...]]:
+    """Return how traces are evaluated, and by which rules. Raises `UserError`."""
+    if rules and judge:
+        raise UserError("--rule and --judge contradict each other", fix="leave out one of them")
+    if not rules:
+        return ("llm_judge" if judge else "exception_only"), ()
+    try:
+        return "rule_based", tuple(read_rule(each) for each in rules)
+    except RuleRefused as exc:
+        raise UserError(f"--rule: {exc.message}", fix=exc.fix) from exc
 
 
 def read_prompt_templates(folder: Path | None) -> dict[str, str] | None:

@@ -24,8 +24,10 @@ from periplus.commands.synthesis_options import (
     Model,
     NoValidate,
     Prompts,
+    Rules,
     Strategy,
     ValidateRuns,
+    choose_evaluation,
     choose_validation_runs,
     read_prompt_templates,
 )
@@ -79,6 +81,7 @@ def synthesize(
     ] = None,
     strategy: Strategy = SynthesisStrategy.RULE_BASED,
     judge: Judge = False,
+    rule: Rules = None,
     min_score: MinScore = 0.5,
     model: Model = None,
     prompts: Prompts = None,
@@ -129,6 +132,7 @@ def synthesize(
     log_to_stderr()
     console = CommandConsole()
     given = parse_inputs(inputs or [])
+    evaluation, rules = choose_evaluation(rule, judge=judge)
     budget = choose_import_budget(max_import_memory, max_import_seconds)
     read = read_foreign(traces, budget, read_traces, traces)
     request = WorkflowRequest(
@@ -136,12 +140,13 @@ def synthesize(
         task=task,
         judgement=SynthesisJudgement(
             strategy,
-            "llm_judge" if judge else "exception_only",
+            evaluation,
             min_traces,
             model or load_settings().model,
             frozenset(accept or ()),
             min_score,
             read_prompt_templates(prompts),
+            rules,
         ),
         validate=choose_validation_runs(validate, no_validate=no_validate),
         publish=publish,

@@ -23,6 +23,8 @@ from agent.synthesis.patterns.position_patterns import UNTOLD
 from agent.synthesis.pipeline_config import EvaluationStrategy, PipelineConfig, SynthesisStrategy
 from agent.synthesis.synthesis_pipeline import MetaAgentPipeline, PipelineResult, add_workflow_documents
 from agent.synthesis.trace_consensus import find_gap
+from agent.synthesis.synthesis_pipeline import MetaAgentPipeline, PipelineResult
+from agent.synthesis.traces.trace_evaluation import EvaluationRule
 from agent.synthesis.workflows.workflow_documents import WorkflowDocuments
 from kb_schema.base import Document
 from kb_schema.execution_traces import ExecutionTrace, name_traces
@@ -97,8 +99,7 @@ class SynthesisJudgement:
     """How traces are evaluated and patterns synthesized (MA `PipelineConfig`)."""
 
     strategy: SynthesisStrategy = SynthesisStrategy.RULE_BASED
-    evaluation: Literal["exception_only", "llm_judge"] = "exception_only"
-    """The rule-based evaluation needs predicates, so it is available to programs only."""
+    evaluation: Literal["exception_only", "rule_based", "llm_judge"] = "exception_only"
     min_success_traces: int = 1
     model: str | None = None
     """`provider:model`."""
@@ -107,6 +108,8 @@ class SynthesisJudgement:
     min_score: float = 0.5
     """Minimum score of a model's judgement of a trace."""
     prompt_templates: dict[str, str] | None = None
+    rules: tuple[EvaluationRule, ...] = ()
+    """Of the rule-based evaluation."""
 
     @property
     def asks(self) -> bool:
@@ -164,7 +167,9 @@ async def induce_workflow(
         prompt_templates=judgement.prompt_templates,
     )
     try:
-        pipeline = MetaAgentPipeline(config=config, inferencer=judgement.inferencer())
+        pipeline = MetaAgentPipeline(
+            config=config, inferencer=judgement.inferencer(), evaluation_rules=judgement.rules
+        )
     except ValueError as exc:  # a template with an error
         raise UserError(str(exc), fix="correct the template") from exc
     result = await _synthesize(pipeline, traces, task)
