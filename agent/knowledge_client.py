@@ -37,6 +37,7 @@ from kb_schema.proposals import (
 from kb_schema.screens import Screen
 from kb_schema.tasks import Task
 from kb_schema.tool_answers import (
+    ActionAnswer,
     AvailableActions,
     DocumentAnswer,
     FlowAnswer,
@@ -60,6 +61,7 @@ DocumentT = TypeVar("DocumentT", bound=Document)
 _READ_IN_FULL = frozenset({"screen", "task", "website"})
 """Kinds with fingerprints or signatures, which other levels of detail leave out."""
 _ANSWERS: Mapping[str, type[DocumentAnswer]] = {
+    "get_action_definition": ActionAnswer,
     "get_task_definition": TaskAnswer,
     "get_presentation_flow": FlowAnswer,
 }
@@ -348,16 +350,13 @@ class KnowledgeClient:
         key = (kind, local_id)
         if key not in self._documents:
             arguments = {**arguments, "detail": "full"} if kind in _READ_IN_FULL else arguments
-            answer = await self._call(tool, DocumentAnswer, arguments)
+            answer = await self._call(tool, _ANSWERS.get(tool, DocumentAnswer), arguments)
             self._documents[key] = _parse_answer(answer, model)
-            if answer.depends_on:
+            if isinstance(answer, TaskAnswer) and answer.depends_on:
                 edges = (parse_document(each) for each in answer.depends_on)
                 self._dependencies[local_id] = tuple(
                     each for each in edges if isinstance(each, TaskDependency)
                 )
-            self._documents[key] = _parse_answer(
-                await self._call(tool, _ANSWERS.get(tool, DocumentAnswer), arguments), model
-            )
         return cast("DocumentT", self._read_document(kind, local_id))
 
     def _read_document(self, kind: str, local_id: str) -> Document:

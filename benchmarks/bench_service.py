@@ -82,7 +82,7 @@ async def _until_it_answers(
                 return
         except httpx.TransportError:
             await asyncio.sleep(0.2)
-    raise AssertionError(f"periplus serve did not start: {log.read_text(errors='replace')[-2000:]}")
+    raise AssertionError(f"periplus serve did not start: {log.read_text(errors='replace')[-2000:]}")  # noqa: ASYNC240 - it ends here
 
 
 async def verify_once(client: httpx.AsyncClient, url: str, password: str, number: int) -> float:

@@ -53,7 +53,9 @@ class AddedTexts:
 
 
 def _is_enter(action: RecordedAction) -> bool:
-    return action.action_type == "press" and action.args.get("value") == "Enter" and action.element is not None
+    return (
+        action.action_type == "press" and action.args.get("value") == "Enter" and action.element is not None
+    )
 
 
 def _spaced(text: str) -> str:

@@ -23,7 +23,6 @@ from kb_schema.tool_answers import (
     RecoveryOption,
     SearchResults,
     SuggestedCall,
-    ActionAnswer,
     TaskAnswer,
     TaskInput,
     TaskList,

@@ -179,7 +179,10 @@ class ProposalService:
             screens=tuple(each.model_copy(update=named) for each in screens),
             sign_in=sign_in,
         )
-        if sign_in is not None and sign_in.task_id not in {*view.knowledge.tasks, *(t.task_id for t in tasks)}:
+        if sign_in is not None and sign_in.task_id not in {
+            *view.knowledge.tasks,
+            *(t.task_id for t in tasks),
+        }:
             raise UnknownName(
                 "task", sign_in.task_id, view.knowledge.tasks, hint="send the task of the sign-in in `tasks`"
             )

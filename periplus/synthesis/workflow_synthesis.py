@@ -23,7 +23,6 @@ from agent.synthesis.patterns.position_patterns import UNTOLD
 from agent.synthesis.pipeline_config import EvaluationStrategy, PipelineConfig, SynthesisStrategy
 from agent.synthesis.synthesis_pipeline import MetaAgentPipeline, PipelineResult, add_workflow_documents
 from agent.synthesis.trace_consensus import find_gap
-from agent.synthesis.synthesis_pipeline import MetaAgentPipeline, PipelineResult
 from agent.synthesis.traces.trace_evaluation import EvaluationRule
 from agent.synthesis.workflows.workflow_documents import WorkflowDocuments
 from kb_schema.base import Document

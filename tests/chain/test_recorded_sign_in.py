@@ -58,7 +58,9 @@ async def opens_the_inbox(page: Page, _given: Mapping[str, str], dice: random.Ra
 async def visit(browser: Browser, stores: Stores, live: Controls) -> AsyncIterator[Session]:  # noqa: F811
     async with (
         open_fresh_context(browser) as context,
-        open_session(stores, context, WEBSITE, base_url=live.base, values={"password": ACCOUNT["password"]}) as session,
+        open_session(
+            stores, context, WEBSITE, base_url=live.base, values={"password": ACCOUNT["password"]}
+        ) as session,
     ):
         yield session
 
@@ -89,9 +91,7 @@ async def test_a_recorded_sign_in_becomes_the_websites_and_later_workflows_use_i
     live.clear()
     async with visit(browser, empty_stores, live) as session:
         name = next(
-            spec.name
-            for spec in knowledge.workflows["creates_an_agent"].io_spec.inputs
-            if not spec.secret
+            spec.name for spec in knowledge.workflows["creates_an_agent"].io_spec.inputs if not spec.secret
         )
         workflow = await session.knowledge.workflow("creates_an_agent")
         done = await run_workflow(TaskRunner(session), workflow, {**inputs, name: "Harbour Master"})

@@ -168,7 +168,9 @@ def main() -> int:
     for name in ("measure", "shown"):
         sub = commands.add_parser(name)
         sub.add_argument("libraries", nargs="*", metavar="LIBRARY")
-        sub.add_argument("--only", nargs="*", default=[], metavar="WIDGET", help="by name, as in `radix.select`")
+        sub.add_argument(
+            "--only", nargs="*", default=[], metavar="WIDGET", help="by name, as in `radix.select`"
+        )
         sub.add_argument("--again", action="store_true", help="also what is measured already")
         sub.add_argument("--why", action="store_true", help="show why something is not right")
     sub = commands.add_parser("sessions")
@@ -207,7 +209,12 @@ def main() -> int:
         libraries = options.libraries or LIBRARIES
         asyncio.run(
             measure_sessions(
-                libraries, console, minutes=options.minutes, seed=options.seed, again=options.again, why=options.why
+                libraries,
+                console,
+                minutes=options.minutes,
+                seed=options.seed,
+                again=options.again,
+                why=options.why,
             )
         )
         report(None, console)

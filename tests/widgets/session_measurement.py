@@ -149,7 +149,10 @@ def _now() -> float:
 
 
 def judge_visit(
-    measured: MeasuredSession, visit: Visit, actions: Sequence[RecordedAction], asked: Sequence[tuple[float, str]]
+    measured: MeasuredSession,
+    visit: Visit,
+    actions: Sequence[RecordedAction],
+    asked: Sequence[tuple[float, str]],
 ) -> None:
     """Add to the measures what the trace holds of a visit."""
     measured.acts += len(visit.acts)
@@ -192,7 +195,11 @@ def judge_visit(
 
 def _is_typed(done: DoneAct, actions: Sequence[RecordedAction]) -> bool:
     """Whether what changed is what was typed before: some pages keep it when the field is left."""
-    typed = {str(each.args.get("value")) for each in actions if each.action_type in _WRITTEN and each.time < done.end}
+    typed = {
+        str(each.args.get("value"))
+        for each in actions
+        if each.action_type in _WRITTEN and each.time < done.end
+    }
     changed = [str(value) for key, value in done.after.items() if done.before.get(key) != value]
     return bool(changed) and typed.issuperset(changed)
 
@@ -237,7 +244,8 @@ def is_like(widget: Widget, got: dict[str, Any], wanted: dict[str, Any]) -> bool
         got[key] == value
         or (
             key in widget.leaves_about
-            and abs(float(got[key]) - float(value)) <= (widget.leaves_about[key][1] - widget.leaves_about[key][0]) / 2 + 1
+            and abs(float(got[key]) - float(value))
+            <= (widget.leaves_about[key][1] - widget.leaves_about[key][0]) / 2 + 1
         )
         for key, value in wanted.items()
     )

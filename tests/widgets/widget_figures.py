@@ -59,4 +59,4 @@ def renew_section(text: str, marker: str, content: str) -> str:
     if not found:
         raise ValueError(f"the page has no line {marker}")
     ends = [at for sign in ("\n## ", "\n<!-- ") if (at := rest.find(sign)) >= 0]
-    return f"{head}{marker}\n\n{content}{rest[min(ends):] if ends else ''}"
+    return f"{head}{marker}\n\n{content}{rest[min(ends) :] if ends else ''}"

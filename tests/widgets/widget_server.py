@@ -66,7 +66,9 @@ class _Handler(BaseHTTPRequestHandler):
         elif len(parts) == 2 and (self.built / f"{parts[0]}.js").is_file():
             self._send(200, self._page(*parts).encode(), "text/html; charset=utf-8")
         elif parts == [""]:
-            self._send(200, b"<!doctype html><title>Widgets</title><h1>Widgets</h1>", "text/html; charset=utf-8")
+            self._send(
+                200, b"<!doctype html><title>Widgets</title><h1>Widgets</h1>", "text/html; charset=utf-8"
+            )
         else:
             self._send(204, b"", "text/plain")
 

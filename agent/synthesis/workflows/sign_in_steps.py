@@ -69,7 +69,9 @@ def make_sign_in(task: Task, optional: Mapping[str, Condition]) -> Task:
     """
     steps = []
     for step in task.steps:
-        opens = step.action.canonical_type == "navigate"  # the page is opened in any case: what follows begins there
+        opens = (
+            step.action.canonical_type == "navigate"
+        )  # the page is opened in any case: what follows begins there
         skips: list[Condition] = [] if opens else [Authenticated(type="authenticated")]
         if step.description in optional:
             skips.append(Combined(type="none_of", conditions=(optional[step.description],)))
@@ -99,7 +101,9 @@ def _list_values(task: Task, steps: Sequence[TaskStep]) -> list[tuple[object, ..
     """Return the action, value and address of each step, with inputs by their order."""
     names = {f"{{{spec.name}}}": f"{{{number}}}" for number, spec in enumerate(task.io_spec.inputs)}
     calls = ((step.action.canonical_type, step.action.to_json()) for step in steps)
-    return [(kind, names.get(str(call.get("value")), call.get("value")), call.get("url")) for kind, call in calls]
+    return [
+        (kind, names.get(str(call.get("value")), call.get("value")), call.get("url")) for kind, call in calls
+    ]
 
 
 def _share_target(one: ActionCall, other: ActionCall) -> bool:

@@ -100,7 +100,10 @@ class _DocumentBuilder:
         scope = _VariableScope()
         secrets = {name for name, each in self._parameters.items() if each.secret}
         count = count_sign_in_nodes(self._graph.nodes, secrets, self._is_step)
-        nodes = [*self._sign_in(self._graph.nodes[:count], scope), *self._nodes(self._graph.nodes[count:], scope)]
+        nodes = [
+            *self._sign_in(self._graph.nodes[:count], scope),
+            *self._nodes(self._graph.nodes[count:], scope),
+        ]
         if not nodes:
             nodes = [self._agent(self._graph.task_description or self._graph.name)]
             self._notes.append("the traces show no steps: the whole task is left to an agent step")
