@@ -13,6 +13,7 @@ STYLED := $(wildcard $(PACKAGES) tests benchmarks scripts)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-base setup-mongod setup-django setup-miniwob setup-plain setup-zoo setup-zoo-sample setup-changes setup-widgets zoo maps changes widgets miniwob setup-livekit setup-conformance demo test nightly fuzz audit sbom durations lint format bench conformance readme-picture docs constraints clean sentences
+.PHONY: help setup setup-base setup-mongod setup-django setup-miniwob setup-plain setup-zoo setup-zoo-sample setup-changes setup-widgets zoo maps changes widgets widget-sessions setup-livekit setup-conformance demo test nightly fuzz audit sbom durations lint format bench conformance readme-picture docs constraints clean sentences
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -97,6 +98,10 @@ widgets: setup-widgets ## measure recording and replaying on the widgets of comp
 # Goes on where it was interrupted; out/miniwob has recordings and results.
 miniwob: setup-miniwob ## measure workflows made of demonstrations on MiniWoB++ and write the table of docs/benchmarks.md (under an hour)
 	@$(BIN)/python -m benchmarks.miniwob $(if $(PERIPLUS_BENCH_DATA),--demos $(PERIPLUS_BENCH_DATA)/miniwob_demos) --write docs/benchmarks.md
+# Goes on where it was interrupted. MINUTES=10 takes hours.
+MINUTES ?= 2
+widget-sessions: setup-widgets ## record a noisy person for MINUTES (2) at the widgets of each library, and judge each act (under an hour)
+	@$(BIN)/python -m tests.widgets sessions --minutes $(MINUTES)
 
 # A version that the service does not know counts as not looked at, and that is an error: without a network it is red.
 audit: setup-base ## look for known vulnerabilities of the pinned versions; red also if the service cannot be asked
