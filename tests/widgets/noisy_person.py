@@ -121,7 +121,12 @@ def _around(dice: random.Random) -> Iterator[dict[str, Any]]:
 
 def _disturbed(act: dict[str, Any], dice: random.Random) -> Iterator[dict[str, Any]]:
     """Yield an act of the widget, perhaps in another way or after an attempt."""
-    if "type" in act and len(act["type"]) > 2 and act["type"].strip().isalpha() and dice.random() < 0.4:
+    if (
+        "type" in act
+        and len(act["type"]) > 2
+        and act["type"].replace(" ", "").isalpha()
+        and dice.random() < 0.4
+    ):
         at = dice.randint(1, len(act["type"]) - 1)
         yield {"type": act["type"][:at]}
         yield {"slip": SLIP}
