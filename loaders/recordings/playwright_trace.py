@@ -15,6 +15,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from kb_schema.action_calls import DropPlace
 from kb_schema.selectors import NameStrategy, Selector, Strategy, ValueStrategy
 from loaders.recordings.field_names import MarkedFields
 from loaders.recordings.imported_traces import ImportedTrace, UnreadableRecording, as_list, parse_json
@@ -65,6 +66,7 @@ _METHODS = {
     "goto": _TraceMethod("navigate", target=False),
     "reload": _TraceMethod("refresh", target=False),
     "goBack": _TraceMethod("navigate_back", target=False),
+    "dragAndDrop": _TraceMethod("drag"),
     "keyboardPress": _TraceMethod("press", lambda params: params.get("key"), target=False),
 }
 _UNREADABLE = frozenset(
@@ -78,7 +80,6 @@ _UNREADABLE = frozenset(
         "keyboardInsertText",
         "keyboardDown",
         "keyboardUp",
-        "dragAndDrop",
         "goForward",
         "evaluateExpression",
         "dispatchEvent",
@@ -225,6 +226,21 @@ class _PlaywrightTraceReader:
             return call.error
         self._built.url, self._built.place = url, call.place
         selector, secret = None, None
+        beside = dict(call.beside)
+        if call.kind.action == "drag":
+            call.params["selector"] = call.params.get("source")
+            drop = _translated(str(call.params.get("target") or ""))
+            if drop is None:
+                self._built.problem(
+                    call.place,
+                    f"the selector {call.params.get('target')!r}, onto which it drags, cannot be read; left out",
+                )
+                return call.error
+            beside["drop"] = DropPlace(target=drop).to_json()
+            if {"sourcePosition", "targetPosition"} & call.params.keys():
+                self._built.note(
+                    call.place, "drags from and to the middle of both elements; the file has other places"
+                )
         if call.kind.target:
             acted = self._pages.html(call.call_id, "action", marked=True)
             marked = MarkedPage(acted or "", url)
@@ -246,7 +262,7 @@ class _PlaywrightTraceReader:
             html_before=before,
             html_after=after,
             at=call.at,
-            **call.beside,
+            **beside,
         )
         return call.error
 

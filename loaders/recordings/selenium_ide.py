@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
 
+from kb_schema.action_calls import DropPlace
 from kb_schema.selectors import NameStrategy, Selector, Strategy, ValueStrategy
 from kb_schema.templates import css_string, xpath_literal
 from loaders.recordings.field_names import MarkedFields
@@ -329,7 +330,18 @@ class _SeleniumIdeReader:
                 place, f"an option by its {kind} cannot be resolved without the page; left out"
             )
 
-    def on_element(self, action: str, command: dict[str, Any], place: str, value: str | None = None) -> None:
+    def drag(self, command: dict[str, Any], place: str) -> None:
+        """Drag the target onto the middle of what `value` locates."""
+        onto = self.filled(command.get("value"))
+        drop = self.targets("drag", {"target": onto}).selector(self.frame)
+        if drop is None:
+            self.built.problem(place, f"the locator {onto!r}, onto which it drags, cannot be read; left out")
+            return
+        self.on_element("drag", command, place, drop=DropPlace(target=drop).to_json())
+
+    def on_element(
+        self, action: str, command: dict[str, Any], place: str, value: str | None = None, **args: Any
+    ) -> None:
         if self.lost is not None:
             return
         targets = self.targets(action, command)
@@ -344,7 +356,7 @@ class _SeleniumIdeReader:
             self.opened += 1
             opens = self.windows[str(command.get("windowHandleName") or "")] = self.opened
         answer, self.answer = self.answer, None
-        asked = {} if answer is None else {"on_dialog": answer}
+        asked = args if answer is None else {**args, "on_dialog": answer}
         given = _VARIABLE.fullmatch(str(command.get("value") or ""))
         if given is not None and value is not None and value == self.stored.get(given[1]):
             self.used[given[1]] = value
@@ -420,6 +432,7 @@ _READERS: dict[str, Callable[[_SeleniumIdeReader, dict[str, Any], str], None]] =
     "doubleClickAt": _acting("double_click"),
     "check": _acting("check"),
     "uncheck": _acting("uncheck"),
+    "dragAndDropToObject": _SeleniumIdeReader.drag,
     "mouseOver": _acting("hover"),
 }
 

@@ -72,7 +72,6 @@ _MEANT = {
     "submit": "click",
     "attach": "upload",
     "key": "press",
-    "drag": "click",
     "double_click": "click",
     "verify": "",
     "assert": "",
@@ -80,6 +79,10 @@ _MEANT = {
     "expect": "",
 }
 """Common words for actions: suggested, never assumed. Empty: the word names an expected outcome."""
+_NOT_SPOKEN = {
+    "drag": "a requirement cannot drag: name the button, menu or key that does the same, or record it with `periplus record`"
+}
+"""Actions that runs have and requirements do not, with what to do."""
 _TYPED = frozenset({"type", "type_text"})
 _NEEDS_VALUE = frozenset({"fill", "select_option", "press", "upload_file", "navigate"})
 _REQ_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
@@ -96,7 +99,9 @@ def is_misspelt_action(text: str) -> bool:
 def unknown_action_problem(said: LocatedText) -> RequirementProblem:
     """Return the problem of an action that is not known, with the action that was perhaps meant."""
     name = _action_name(said.text)
-    if _MEANT.get(name, "x") == "":
+    if name in _NOT_SPOKEN or name.partition("_")[0] in _NOT_SPOKEN:
+        fix = _NOT_SPOKEN[name.partition("_")[0]]
+    elif _MEANT.get(name, "x") == "":
         fix = "leave the action empty, and write the expected outcome into its own column"
     elif name in _MEANT:
         fix = f'did you mean "{_MEANT[name]}"?'

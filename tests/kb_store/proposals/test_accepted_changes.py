@@ -17,6 +17,7 @@ from kb_schema.proposals import (
     Proposal,
     ScreenChange,
     SelectorChange,
+    SignInFound,
     SignatureChange,
     StepTargetChange,
     Support,
@@ -446,3 +447,20 @@ def test_whose_a_screen_is_does_not_make_it_another_proposal():
     assert proposal_id("shop", again) == proposal_id("shop", NEW)
     assert proposal_id("shop", THERE) != proposal_id("shop", leading_to("screen_3"))
     assert THERE.about != leading_to("screen_3").about
+
+
+def test_a_published_sign_in_becomes_that_of_a_website_without_one_and_never_replaces_one():
+    knowledge = knowledge_of()
+    shown = {"type": "element_visible", "element": "#sign-out"}
+    found = SignInFound.model_validate({"task_id": "order", "authenticated_when": [shown]})
+    change = workflow().model_copy(update={"sign_in": found})
+    assert not contains_change(knowledge, change)
+    changed, _ = apply_change(knowledge, change)
+    assert changed.website.login_task_id == "order"
+    assert changed.website.authenticated_when == found.authenticated_when
+    assert contains_change(changed, change)
+
+    task = parse_document({"type": "task", "task_id": "other", "steps": [{"action": "no_op"}]})
+    later = change.model_copy(update={"tasks": (task,), "sign_in": SignInFound(task_id="other")})
+    again, _ = apply_change(changed, later)
+    assert again.website.login_task_id == "order"

@@ -96,10 +96,13 @@ def test_an_older_trace_without_pages_keeps_what_playwrights_selectors_say(tmp_p
         *call(3, "fill", selector='internal:label="Password"s', value="open sesame"),
         *call(4, "click", selector="css=#a >> nth=1"),
         *call(5, "mouseMove", x=1, y=2),
+        *call(6, "dragAndDrop", source="css=#card", target="css=#done", targetPosition={"x": 1, "y": 2}),
     ]  # fmt: skip
     (imported,) = read_recording(_zip(tmp_path, events))
     trace = imported.trace
-    assert [step.action_type for step in trace.steps] == ["navigate", "click", "fill"]
+    assert [step.action_type for step in trace.steps] == ["navigate", "click", "fill", "drag"]
+    assert trace.steps[3].args["drop"]["target"]["strategies"][0]["value"] == "#done"
+    assert "middle of both elements" in trace.metadata["notes"][0]
     assert trace.steps[1].target["strategies"][0]["name"] == 'Save "it"'
     assert trace.steps[2].args == {"value": LEFT_OUT}
     assert trace.start_time is not None

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from kb_schema.action_calls import DropPlace
 from loaders.recordings.formats import read_recording
 from loaders.recordings.imported_traces import LEFT_OUT
 
@@ -83,6 +84,20 @@ def test_a_test_becomes_a_trace(tmp_path):
     assert trace.metadata["expected"] == [{"type": "dom_contains", "value": "Done", "selector": "h1"}]
     assert trace.steps[8].target["frame"] == "iframe"
     assert "frame" not in trace.steps[9].target
+
+
+def test_a_drag_onto_an_element_is_imported_and_one_onto_what_cannot_be_read_is_named(tmp_path):
+    commands = [
+        _command("open", "/board"),
+        _command("dragAndDropToObject", "id=card-1", "css=#done"),
+        _command("dragAndDropToObject", "id=card-2", "somewhere"),
+    ]
+    (imported,) = read_recording(_project(tmp_path, ("Move", commands)))
+    _, drag = imported.trace.steps
+    assert (drag.action_type, drag.target["strategies"][0]["value"]) == ("drag", "card-1")
+    assert DropPlace.model_validate(drag.args["drop"]).target.strategies[0].value == "#done"
+    (problem,) = imported.trace.metadata["problems"]
+    assert "'somewhere', onto which it drags, cannot be read; left out" in problem
 
 
 def _steps(file: Path) -> list[tuple[str, Any]]:

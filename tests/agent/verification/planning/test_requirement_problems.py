@@ -7,6 +7,9 @@ import json
 import pytest
 
 from agent.verification.planning import RequirementsInvalid, read_requirements
+from agent.verification.planning.requirement_composer import unknown_action_problem
+from agent.verification.planning.requirement_drafts import LocatedText
+from kb_schema.verification import SourceLocation
 from tests.support.requirement_files import read
 
 BAD = """\
@@ -223,3 +226,10 @@ async def test_notes_above_the_steps_are_ignored(tmp_path, name, text):
     file.write_text(text)
     (found,) = await read_requirements([file], default_url="/")
     assert [step.element for step in found.steps] == ["Save"]
+
+
+@pytest.mark.parametrize("said", ["drag", "Drag to", "drag-and-drop"])
+def test_a_drag_is_no_step_of_a_requirement_and_the_fix_says_what_to_do(said):
+    problem = unknown_action_problem(LocatedText(said, SourceLocation()))
+    assert "a requirement cannot drag" in str(problem)
+    assert "periplus record" in str(problem)
