@@ -43,7 +43,7 @@ async def adopt_sign_in(
         known = await knowledge.task(known_id)
     except UnknownToKnowledge:
         known = None
-    if known is None and website.login_task_id is None:
+    if known is None and website.login_task_id is None and not _is_signed_in_before(traces):
         told = find_signed_in_condition(traces)
         made = SignInFound(task_id=own.task_id, authenticated_when=() if told is None else (told,))
         lowered = lowered if told is None else _verify(lowered, own)
@@ -52,7 +52,12 @@ async def adopt_sign_in(
     if known is not None and is_same_sign_in(known, own):
         return _use(lowered, own, known), None, f"the sign-in is the website's task {known.task_id}"
     kept = own.model_copy(update={"task_id": f"{lowered.workflow.workflow_id}_{SIGN_IN}"})
-    sentence = f"the sign-in differs from the website's task {known_id}: it is the task {kept.task_id}"
+    why = (
+        "is typed by one who is signed in already"
+        if known is None
+        else f"differs from the website's task {known_id}"
+    )
+    sentence = f"the sign-in {why}: it is the task {kept.task_id}"
     return _use(lowered, own, kept, add=True), None, sentence
 
 
@@ -121,8 +126,25 @@ def find_signed_in_condition(traces: Sequence[ExecutionTrace]) -> Condition | No
     return certain[0].condition if certain and len(paths) >= LEAST_PATHS else None
 
 
+def _is_signed_in_before(traces: Sequence[ExecutionTrace]) -> bool:
+    """Whether a page before the secret was typed shows a control to sign out: then it is another form."""
+    pages = TracePages()
+    return any(
+        _leaves(sign.text)
+        for trace in traces
+        for signed_in, html, url in _iterate_pages(trace)
+        if not signed_in and (profile := pages.profile(html, url)) is not None
+        for sign in profile.signs
+    )
+
+
 def _signs_out(candidate: IndicatorCandidate) -> bool:
-    found = find_danger_in_words(candidate.signs[0].text, pressed=True)
+    return _leaves(candidate.signs[0].text)
+
+
+def _leaves(words: str) -> bool:
+    """Whether words are those of a control to sign out."""
+    found = find_danger_in_words(words, pressed=True)
     return found is not None and found[0] == "signs_out"
 
 

@@ -39,11 +39,11 @@ from tests.widgets.widget_measurement import LATE_MS, WidgetBench, read_state
 SITE = "widgets"
 LEAST_VALUES = 3
 RUN_S = 90.0
-ShownVerdict = Literal["right", "refused", "failed", "wrong", "undone"]
+ShownVerdict = Literal["right", "told", "refused", "failed", "wrong", "undone"]
 """What came of a widget.
 
-right: the state is that of the new value. refused: no workflow was made, and a sentence says why. failed: the run ended
-without success, and said so. wrong: the run says that all was done, and the state is another one. undone: the scripted
+right: the state is that of the new value. told: it is not, and the recorder and `synthesize` said what cannot be repeated.
+refused: no workflow was made, and a sentence says why. failed: the run ended without success, and said so. wrong: the run says that all was done, and the state is another one. undone: the scripted
 person could not do it.
 """
 
@@ -85,7 +85,9 @@ async def _run(
     async with open_stores(folder / "stores") as stores:
         await add_website(stores, bench.base, SITE)
         try:
-            result = await induce_workflow(read_traces([folder / "traces"]), "shown", "")
+            traces = read_traces([folder / "traces"])
+            problems = [said for trace in traces for said in trace.metadata.get("problems", ())]
+            result = await induce_workflow(traces, "shown", "")
             found = await find_screens(stores, SITE, bench.base, result)
             result = add_workflow_documents(result, found.by_step)
             gap = find_gap(result)
@@ -113,6 +115,8 @@ async def _run(
                 if not fault:
                     break
                 await asyncio.sleep(0.1)
+    if fault and problems:
+        return "told", problems[0]
     return _judge(done, fault, inputs)
 
 

@@ -157,9 +157,9 @@ def test_the_tables_of_sessions_and_shown_widgets_have_their_counts_and_replace_
     )
     assert list_session_rows([session])[-1][:9] == ["all", "2", "3", "9", "4", "3", "1", "0", "0"]
     shown = [ShownWidget("native.date", True, "right"), ShownWidget("native.time", True, "refused", "a | b")]
-    assert list_shown_rows(shown)[-1] == ["all", "2", "2", "1", "1", "0", "0", "0"]
-    page = renew_section("# A\n<!-- x -->\n\nold\n\n## B\n", "<!-- x -->", write_shown_markdown(shown))
-    assert "old" not in page
+    assert list_shown_rows(shown)[-1] == ["all", "2", "2", "1", "0", "1", "0", "0", "0"]
+    page = renew_section("# A\n<!-- x -->\n\nformer\n\n## B\n", "<!-- x -->", write_shown_markdown(shown))
+    assert "former" not in page
     assert page.endswith("| native.time | refused | a / b |\n\n## B\n")
 
 

@@ -6,6 +6,7 @@ button or the Enter key sent them. A button whose words create, store or change 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from agent.dangers.danger_words import find_danger_in_words
@@ -20,6 +21,7 @@ SIGN_IN = "sign_in"
 """The id of the task, as in knowledge that `map` makes."""
 MOST_STEPS = 12
 MOST_FIELDS = 6
+_CHANGES = re.compile(r"\b(new|add|create|register|change|update|reset|set)\b", re.IGNORECASE)
 _ENTERS = frozenset({"fill", "select_option", "check", "uncheck"})
 _BEFORE = _ENTERS | {"navigate", "click", "press"}
 
@@ -43,7 +45,8 @@ def count_sign_in_nodes(
         entered += node.action_type in _ENTERS
         if typed and not secret and _sends(node):
             following = nodes[count:]
-            creates = find_danger_in_words(_words(node), pressed=True) is not None
+            words = _words(node)
+            creates = find_danger_in_words(words, pressed=True) is not None or _CHANGES.search(words)
             return count if following and not creates and entered <= MOST_FIELDS else 0
     return 0
 
