@@ -16,15 +16,13 @@ class AddedTexts:
     def __init__(self) -> None:
         self._held: dict[str, str] = {}
         """By field id."""
-        self._entered: set[object] = set()
-        """The editors in which Enter was pressed since they were typed into."""
-        self._last: RecordedAction | None = None
+        self._entered: set[int] = set()
+        """The tabs in which Enter was pressed since a field was typed into."""
 
     def reduce(self, action: RecordedAction) -> RecordedAction:
         """Return the action; an `append_text` if it only added to what the editor held."""
-        last, self._last = self._last, action
-        if _is_enter(action):
-            self._entered.add(action.element)
+        if action.action_type == "press" and action.args.get("value") == "Enter":
+            self._entered.add(action.tab)
         what, field_id = action.what, action.field_id
         if (
             action.action_type != "fill"
@@ -38,8 +36,8 @@ class AddedTexts:
         former = self._held.get(field_id, _spaced(what.former))
         self._held[field_id] = now
         kept = former.rstrip("\n")
-        after_enter = (last is not None and _is_enter(last)) or action.element in self._entered
-        self._entered.discard(action.element)
+        after_enter = action.tab in self._entered
+        self._entered.discard(action.tab)
         if not (kept or after_enter) or not now.startswith(kept) or now == kept:
             return action
         added = now[len(kept) :]
@@ -50,12 +48,6 @@ class AddedTexts:
             if added
             else action
         )
-
-
-def _is_enter(action: RecordedAction) -> bool:
-    return (
-        action.action_type == "press" and action.args.get("value") == "Enter" and action.element is not None
-    )
 
 
 def _spaced(text: str) -> str:
