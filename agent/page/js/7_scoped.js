@@ -28,8 +28,24 @@ function reach(via, el, look) {
   return { via, spot, problem };
 }
 
+const SPOTS = 12; // across and down
+
+/** A place of the page itself, where nothing of it is: what lies in its middle is not meant. */
+function barePoint() {
+  for (let down = 1; down < SPOTS; down += 1) {
+    for (let across = 1; across < SPOTS; across += 1) {
+      const point = { x: (window.innerWidth * across) / SPOTS, y: (window.innerHeight * down) / SPOTS };
+      const hit = document.elementFromPoint(point.x, point.y);
+      if (hit === document.documentElement || hit === document.body) return point;
+    }
+  }
+  return null;
+}
+
 /** Centre of the first part of the element inside the viewport (the click point). */
 function clickPoint(el) {
+  const bare = el === document.documentElement || el === document.body ? barePoint() : null;
+  if (bare) return bare;
   for (const rect of el.getClientRects()) {
     const part = outermost(el, rect);
     const left = Math.max(part.x, 0);
