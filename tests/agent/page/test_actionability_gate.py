@@ -7,6 +7,7 @@ import pytest
 from agent.page import in_page_library
 from agent.page.actionability_gate import GatePolicy, pass_gate
 from agent.page.errors import GateFailed, GatePoint, PageGone
+from agent.page.page_actions import perform_action
 from kb_schema.selectors import Selector, css
 from tests.support.pages import show
 
@@ -325,3 +326,11 @@ async def test_the_library_reaches_documents_that_were_there_before_it(browser):
     assert (await pass_gate(bare, css("button"), timeout_s=3)).description == "button"
     assert in_page_library.library_source().startswith("(() => {")
     await bare.context.close()
+
+
+@pytest.mark.parametrize("root", ["html", "body"])
+async def test_a_click_on_the_page_itself_does_not_press_what_lies_in_its_middle(page, root):
+    middle = "position:fixed;left:25%;top:25%;width:50%;height:50%"
+    await show(page, f"<button style='{middle}' onclick='this.textContent = `pressed`'>A</button>")
+    await perform_action(page, "click", selector=css(root), timeout_s=2)
+    assert await page.inner_text("button") == "A"
