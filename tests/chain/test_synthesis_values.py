@@ -195,3 +195,28 @@ async def test_a_word_of_the_sentence_says_in_which_letters_a_value_is_written(b
     )  # fmt: skip
     assert ends == [True, True]
     assert form.sent == [{"sign": "ida"}, {"sign": "EVE"}]
+
+
+NOTES = ("Rope is dear", "The mast leans", "Keys at Ann's")
+
+
+async def copies_a_note(page: Page, given: Mapping[str, str], _dice: random.Random) -> None:
+    await page.get_by_label("Copy").fill(NOTES[int(given["at"]) - 1])
+    await page.get_by_role("button", name="Save").click()
+    await page.wait_for_url("**/done")
+
+
+async def test_what_the_n_th_field_holds_is_read_by_the_number_of_the_sentence(browser, tmp_path):
+    notes = "".join(f"<textarea name=n{at}>{note}</textarea>" for at, note in enumerate(NOTES))
+    form = Form(
+        f"<body><div id=notes>{notes}</div><form method=post><label>Copy <input name=copy></label>"
+        "<button>Save</button></form></body>"
+    )
+    sentence = "Copy the text of the {} note and save it."
+    shown = [(sentence.format(_place(at)), {"at": str(at)}) for at in (3, 1)]
+    ends, _ = await _says(
+        browser, tmp_path, form, copies_a_note, [*shown, shown[0]],
+        [sentence.format("2nd"), sentence.format("5th")],
+    )  # fmt: skip
+    assert ends == [True, False]
+    assert form.sent == [{"copy": NOTES[1]}]

@@ -1,4 +1,4 @@
-"""Values that stand beside a name: the cell of the row, card or line that an input names.
+"""Values that stand beside a name, or in the n-th field: what an input names on the page, and what it shows there.
 
 "Enter the value of Country": the sentence has the row's name, and what is typed is what the page shows in that row. The
 reading is accepted only if it leads to the value in every trace, with at least two names and two values.
@@ -11,11 +11,13 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from agent.synthesis.alignment.aligned_traces import AlignedCell, RowKey
+from agent.synthesis.patterns.ordinal_targets import find_ordinal_target
 from agent.synthesis.patterns.row_templates import find_row_template
 from agent.synthesis.traces.trace_pages import TracePage, TracePages
 from kb_schema.selectors import Selector
 from kb_schema.templates import rename_selector_parameter
 from web_pages.element_tree import Element
+from web_pages.form_fields import value_of
 from web_pages.page_texts import own_texts, squeeze, text_of
 from web_pages.visibility import visible
 
@@ -55,7 +57,9 @@ def find_row_reading(
         return None
     for number in range(MOST_PLACES):
         chosen = {row: each[min(number, len(each) - 1)] for row, each in places.items()}
-        found = find_row_template(list(chosen.values()), pages, told, one_of_many=True)
+        shown = list(chosen.values())
+        found = find_row_template(shown, pages, told, one_of_many=True)
+        found = found or find_ordinal_target(shown, pages, told)
         if (
             found is not None
             and not found.also
@@ -72,7 +76,7 @@ def _list_places(cell: AlignedCell, text: str, pages: TracePages) -> Iterator[Al
     page = pages.get(cell.step.html_before, cell.step.source_url)
     if page is None or not text.strip():
         return
-    for element in islice(_list_elements(page, squeeze(text)), MOST_PLACES):
+    for element in islice(_list_elements(page, text), MOST_PLACES):
         selector = page.selectors.of(element).selector
         if selector is not None and selector.frame is None:
             yield replace(
@@ -80,9 +84,11 @@ def _list_places(cell: AlignedCell, text: str, pages: TracePages) -> Iterator[Al
             )
 
 
-def _list_elements(page: TracePage, said: str) -> Iterator[Element]:
+def _list_elements(page: TracePage, text: str) -> Iterator[Element]:
+    said = squeeze(text)
     for element in page.stored.roots[0].elements:
-        if own_texts(element) and squeeze(text_of(element)) == said and visible(element):
+        shows = (own_texts(element) and squeeze(text_of(element)) == said) or value_of(element) == text
+        if shows and visible(element):
             yield element
 
 
