@@ -220,3 +220,22 @@ async def test_what_the_n_th_field_holds_is_read_by_the_number_of_the_sentence(b
     )  # fmt: skip
     assert ends == [True, False]
     assert form.sent == [{"copy": NOTES[1]}]
+
+
+async def ticks_a_box(page: Page, given: Mapping[str, str], _dice: random.Random) -> None:
+    await page.locator("input[type=checkbox]").nth(int(given["box"]) - 1).check()
+    await page.get_by_role("button", name="Save").click()
+    await page.wait_for_url("**/done")
+
+
+async def test_a_number_that_is_no_ordinal_is_no_place_though_it_was_the_place_in_every_demonstration(
+    browser, tmp_path
+):
+    boxes = "".join(f"<input type=checkbox name=box value=b{number}>" for number in (1, 2, 3, 4))
+    form = Form(f"<body><form method=post>{boxes}<button>Save</button></form></body>")
+    with running_site(form.answer) as site:
+        result = await induced(
+            browser, site, tmp_path / "traces", ticks_a_box, [{"box": str(at)} for at in (1, 2, 3)],
+            sentences=[f"Mark berth {at} as taken." for at in (1, 2, 3)],
+        )  # fmt: skip
+    assert find_gap(result) is not None

@@ -1,6 +1,7 @@
 """Targets that a number of the task chooses: the third field, the second result, the n-th of its kind.
 
-A number chooses if it is the place of the target among the elements of its kind in every trace, and at least two
+Only words such as "3rd" and "second" are places: in a list of invoices in order, the second is also called "2", and on
+another day it is not the second. The number chooses if it is the place of the target among the elements of its kind in every trace, and at least two
 different places were shown.
 """
 
@@ -12,6 +13,7 @@ from agent.synthesis.alignment.aligned_traces import AlignedCell, RowKey
 from agent.synthesis.patterns.target_templates import PARAMETER, TargetTemplate
 from agent.synthesis.traces.element_places import LEAST_PLACES, find_at_place, is_place, list_kinds
 from agent.synthesis.traces.trace_pages import TracePages
+from agent.synthesis.utterances.value_forms import FORMS, NUMBER
 
 
 def find_ordinal_target(
@@ -23,7 +25,7 @@ def find_ordinal_target(
         return None
     if len({element.tag for _, element in seen.values()}) != 1:
         return None
-    for key in sorted(told, key=lambda each: (len(each), each)):
+    for key in sorted(filter(lambda each: _is_ordinal(each, told), told), key=lambda each: (len(each), each)):
         words = told[key]
         if not all(is_place(words[row]) for row in seen) or len({words[row] for row in seen}) < LEAST_PLACES:
             continue
@@ -33,3 +35,13 @@ def find_ordinal_target(
             ):
                 return TargetTemplate(f"({kind})[{{{{{PARAMETER}}}}}]", {row: words[row] for row in seen})
     return None
+
+
+def _is_ordinal(key: str, told: Mapping[str, Mapping[RowKey, str]]) -> bool:
+    """Whether an input is the number that another one says as an ordinal in every trace."""
+    base = told.get(key.removesuffix(f"_{NUMBER}"))
+    return (
+        key.endswith(f"_{NUMBER}")
+        and base is not None
+        and all(FORMS[NUMBER](base[row]) == number for row, number in told[key].items())
+    )

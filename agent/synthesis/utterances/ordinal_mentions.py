@@ -11,12 +11,10 @@ from collections.abc import Mapping, Sequence
 
 from agent.synthesis.traces.element_places import LEAST_PLACES, find_at_place, is_place, list_kinds
 from agent.synthesis.traces.trace_pages import TracePages
-from agent.synthesis.utterances.value_forms import FORMS
+from agent.synthesis.utterances.value_forms import FORMS, NUMBER
 from kb_schema.execution_traces import TraceStep
 from web_pages.element_tree import Element
 
-_NUMBER = "number"
-"""The form that writes "3rd" as "3"."""
 StepPosition = tuple[int, int]
 """Index of the trace and of its step."""
 
@@ -30,9 +28,9 @@ def find_ordinal_mentions(
     """Return the key of the place for each step that a place chooses."""
     chosen: dict[StepPosition, str] = {}
     for key in sorted(
-        {name for each in values for name in each if FORMS[_NUMBER](_text(each[name])) is not None}
+        {name for each in values for name in each if FORMS[NUMBER](_text(each[name])) is not None}
     ):
-        places = [FORMS[_NUMBER](_text(each.get(key, ""))) or "" for each in values]
+        places = [FORMS[NUMBER](_text(each.get(key, ""))) or "" for each in values]
         if not all(map(is_place, places)) or len(set(places)) < LEAST_PLACES:
             continue
         found: dict[tuple[str, str], set[StepPosition]] = defaultdict(set)
@@ -46,7 +44,7 @@ def find_ordinal_mentions(
                         found[step.action_type, kind].add((number, at))
         for at_places in found.values():
             if {number for number, _ in at_places} == set(range(len(steps))):
-                chosen |= dict.fromkeys(at_places, f"{key}_{_NUMBER}")
+                chosen |= dict.fromkeys(at_places, f"{key}_{NUMBER}")
     return chosen
 
 

@@ -14,6 +14,8 @@ from kb_schema.transforms import ungroup_number
 ValueForm = Callable[[str], str | None]
 FORMS: dict[str, ValueForm] = {}
 """Maps the name of a form to the function that writes a text in it."""
+NUMBER = "number"
+"""The form that writes an ordinal as its number: "3" for "3rd"."""
 PARTS = frozenset({"given_name", "family_name"})
 """Forms that leave out a part of the text."""
 
@@ -92,7 +94,7 @@ def _owner(text: str) -> str | None:
     return None if owner is None else owner[1]
 
 
-@register_form("number")
+@register_form(NUMBER)
 def _number(text: str) -> str | None:
     match = _ORDINAL.fullmatch(text)
     if match is not None:
