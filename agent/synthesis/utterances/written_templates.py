@@ -1,6 +1,6 @@
 """Sentence templates as text in documents: `Move {title} to "{folder}"`.
 
-`{name}` is a slot, `"{name}"` a slot whose text is quoted, `{name:list}` an enumeration, and `{name:open|closed}` a slot
+`{name}` is a slot, `"{name}"` a slot whose text is quoted, `{name:list}` an enumeration (`{name:list by commas}`: an "and" belongs to an item), and `{name:open|closed}` a slot
 with the texts that are known for it; `{name:|virtual}` may be empty.
 """
 
@@ -21,7 +21,7 @@ from kb_schema.base import Model
 _SLOT = re.compile(r"\{([A-Za-z_]\w*)(?::([^{}]+))?\}")
 _MARK = "\ue000"
 """Stands for a slot while the words are split; a character that no keyboard has."""
-_LIST = "list"
+_LIST, _COMMAS = "list", "list by commas"
 
 
 class SentenceTemplate(Model):
@@ -50,11 +50,17 @@ def read_template(text: str) -> SentenceTemplate:
                 slot = next(found)
                 empty = slot[2] is not None and "" in slot[2].split("|")
                 parts.append(
-                    UtteranceSlot(name=slot[1], quoted=word.quoted, many=slot[2] == _LIST, may_be_empty=empty)
+                    UtteranceSlot(
+                        name=slot[1],
+                        quoted=word.quoted,
+                        many=slot[2] in (_LIST, _COMMAS),
+                        commas_only=slot[2] == _COMMAS,
+                        may_be_empty=empty,
+                    )
                 )
             elif piece:
                 parts.append(UtteranceWord(text=piece))
-    known = {each[1]: tuple(each[2].split("|")) for each in slots if each[2] not in (None, _LIST)}
+    known = {each[1]: tuple(each[2].split("|")) for each in slots if each[2] not in (None, _LIST, _COMMAS)}
     return SentenceTemplate(template=UtteranceTemplate(parts=tuple(parts)), known=known)
 
 
@@ -72,7 +78,7 @@ def write_template(
         texts = sorted({each[slot] for each in seen})
         gives = any(name in inputs for name in (slot.name, *(f"{slot.name}_{form}" for form in FORMS)))
         if gives and slot.many:
-            note = _LIST
+            note = _COMMAS if slot.commas_only else _LIST
         elif gives and (slot.quoted or not all(map(is_plain, texts))):
             continue
         elif any(set("|{}") & set(each) for each in texts):
