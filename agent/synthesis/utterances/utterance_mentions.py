@@ -276,7 +276,10 @@ def _steady(
         targets = [every[number].trace.steps[at].target for number, at in places]
         words = {chosen[place][1] for place in places}
         same = set.intersection(*({*_lasting(target)} for target in targets))
-        known = action in TYPING or (len(words) == 1 and len({number for number, _ in places}) > 1)
+        said = {str(each.values.get(key)) for each in every}  # with another word, another element is meant
+        known = action in TYPING or (
+            len(words) == len(said) == 1 and len({number for number, _ in places}) > 1
+        )
         twice = len({number for number, _ in places}) < len(places)
         if (same and known and not key.endswith(ITEM)) or (action in TYPING and twice):
             steady.add((action, key))
