@@ -239,3 +239,22 @@ async def test_a_number_that_is_no_ordinal_is_no_place_though_it_was_the_place_i
             sentences=[f"Mark berth {at} as taken." for at in (1, 2, 3)],
         )  # fmt: skip
     assert find_gap(result) is not None
+
+
+async def presses_a_button(page: Page, given: Mapping[str, str], _dice: random.Random) -> None:
+    shown = page.locator(".close") if given["name"] == "x" else page.get_by_role("button", name=given["name"])
+    await shown.click()
+    await page.wait_for_url("**/done")
+
+
+async def test_a_button_that_was_not_shown_is_found_by_its_name_beside_one_that_has_none(browser, tmp_path):
+    form = Form(
+        "<body><form method=post><input type=hidden name=said><button name=b value=ok>OK</button>"
+        "<button name=b value=cancel>Cancel</button><span class=close style='cursor: pointer'>&times;</span></form>"
+        "<script>document.querySelector('.close').onclick = () => document.forms[0].submit()</script></body>"
+    )
+    sentence = 'Press the button that is labeled "{}".'
+    shown = [(sentence.format(each), {"name": each}) for each in ("OK", "x", "OK", "x")]
+    ends, _ = await _says(browser, tmp_path, form, presses_a_button, shown, [sentence.format("Cancel")])
+    assert ends == [True]
+    assert [each.get("b") for each in form.sent] == ["cancel"]
