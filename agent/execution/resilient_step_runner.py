@@ -6,7 +6,10 @@ going on without the step if no later step can do harm, failure of the task. One
 
 from __future__ import annotations
 
+import asyncio
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -132,7 +135,8 @@ class ResilientStepRunner:
         try:
             if run.ledger.has_failed(attempt.approach.fingerprint):
                 return await self._skip_failed_approach(attempt)
-            await self._engine.steps.run(run, index)
+            async with self._within_time(attempt.step):
+                await self._engine.steps.run(run, index)
         except EarlierStepsNeeded as again:
             self._note(attempt, "did_not_happen", again)
             cause = again.__cause__ if isinstance(again.__cause__, AgentError | PageError) else None
@@ -150,6 +154,8 @@ class ResilientStepRunner:
             raise
         except (AgentError, PageError) as exc:
             await self._note_failure(attempt, exc)
+            if isinstance(exc, StepFailed) and exc.error == RUN_TIMEOUT:
+                raise
             return await self._try_other_approach(attempt, exc)
         await self._note_success(attempt)
         self._waits_at = None  # the same step in the next round of a loop has its own time
@@ -180,6 +186,30 @@ class ResilientStepRunner:
         """Raise `StepFailed` if the time of the run is over."""
         if self._ends_at is not None and time.monotonic() > self._ends_at:
             raise StepFailed("the run exceeded its `timeout_s`", error=RUN_TIMEOUT)
+
+    @asynccontextmanager
+    async def _within_time(self, step: TaskStep) -> AsyncIterator[None]:
+        """End a step that is under way when the time of the run is over (WR 1.2). Raises `StepFailed` then.
+
+        One that must not be repeated is finished first: whether it happened would not be known. Steps of tasks and loops
+        within a step are ended one by one.
+        """
+        composite = step.action.canonical_type in COMPOSITE_ACTIONS
+        if self._ends_at is None or composite or not await self._engine.steps.repeatable(step):
+            yield
+            return
+        limit = asyncio.timeout(max(0.0, self._ends_at - time.monotonic()))
+        try:
+            async with limit:
+                yield
+        except TimeoutError as exc:
+            if not limit.expired():
+                raise
+            raise StepFailed(
+                f"the run exceeded its `timeout_s` in step {step.step_id!r}, which was cut off",
+                error=RUN_TIMEOUT,
+                acted=True,
+            ) from exc
 
     async def _attempt(self, run: TaskRun, index: int) -> _StepAttempt:
         session, step, plan = self._engine.session, run.steps[index], run.plan_of(index)

@@ -387,6 +387,26 @@ async def test_no_step_begins_after_the_time_of_a_run_is_over(quick):
     assert result.steps == ()
 
 
+async def test_a_step_that_is_under_way_is_cut_off_at_the_end_of_the_run_with_the_data_so_far(quick, site):
+    """The step would take ten minutes; the run may take four seconds. The result names the goal and every error."""
+    site.moor("Gannet")
+    pause = {"step_id": "b", "action": {"action_type": "wait", "duration": 600}}
+    output = {"name": "first", "after_step": "a", "extraction": text_of("td.name")}
+    lost = reading("lost", "#nothere", required=False)
+    knows(
+        quick, TO_QUAY, lost, reading("a"), pause, description="Read the first boat",
+        io_spec={"outputs": [output]}, resilience={"timeout_s": 4, "enable_replanning": False},
+    )  # fmt: skip
+    result = await TaskRunner(quick).run_task("t")
+    assert "exceeded its `timeout_s` in step 'b', which was cut off" in (result.error or "")
+    assert result.outputs == {"first": "Gannet"}
+    assert (result.steps[-1].step_id, result.steps[-1].error) == ("b", "cut off (CancelledError)")
+    assert not result.complete
+    assert result.goal == "Read the first boat"
+    assert [each.partition(":")[0] for each in result.errors][:2] == ["lost", "b"]
+    assert "#nothere" in result.errors[0]
+
+
 @pytest.mark.parametrize(
     ("given", "step", "task", "website", "waited"),
     [
