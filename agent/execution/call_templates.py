@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from agent.errors import StepFailed
-from agent.execution.values.declared_types import convert_parameter
+from agent.execution.declared_types import convert_parameter
 from kb_schema import action_types
 from kb_schema.action_calls import ActionCall
 from kb_schema.action_documents import Action, Parameter

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from agent.errors import InputMissing, PersonNeeded
-from agent.execution.values.declared_types import parse_typed_value
+from agent.execution.declared_types import parse_typed_value
 from agent.execution.values.one_time_codes import ONE_TIME_CODE
 from agent.execution.values.secret_vaults import secret_variable_name
 from agent.execution.values.value_sources import (

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from agent.errors import StepFailed
 from agent.events import InputResolved
 from agent.execution.call_templates import list_used_variables
-from agent.execution.values.declared_types import convert_to_declared_type
+from agent.execution.declared_types import convert_to_declared_type
 from agent.execution.values.input_resolution import MISSING, refresh_inputs, resolve_inputs
 from agent.execution.values.value_extraction import extract_value, list_extraction_selectors
 from agent.run_context import is_meaningful
