@@ -25,8 +25,8 @@ def find_path(
     objective: Annotated[
         Objective, Field(description="balanced: least expected time, recovery included")
     ] = "balanced",
-    k: Annotated[int, Field(ge=1, le=MOST_PATHS, description="How many alternatives")] = 1,
-    avoid: Annotated[PathExclusions | None, Field(description="To leave out")] = None,
+    k: Annotated[int, Field(ge=1, le=MOST_PATHS)] = 1,
+    avoid: PathExclusions | None = None,
     facts: FactsArgument = None,
 ) -> ToolReply[PathSearchResult]:
     """The best paths between two screens, as executable transitions, best first."""
@@ -51,8 +51,8 @@ def find_screen_groups(request: WebsiteRequest, screen_id: ScreenId) -> ToolRepl
 def find_global_recovery_paths(
     request: WebsiteRequest,
     screen_id: Annotated[ScreenId | None, Field(description="The last known screen")] = None,
-    group_id: Annotated[Id | None, Field(description="Instead: one group")] = None,
-    target_screen: Annotated[ScreenId | None, Field(description="Only options that lead there")] = None,
+    group_id: Id | None = None,
+    target_screen: ScreenId | None = None,
     facts: FactsArgument = None,
 ) -> ToolReply[RecoveryPaths]:
     """Recovery options for a lost agent, best first; without screen or group the website's defaults."""
