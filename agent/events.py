@@ -109,6 +109,8 @@ class ActionDone(Event):
     """What the action read from the page."""
     beside: bool = False
     """It was done in a second tab, in which a run only reads: no step of the task."""
+    reasoning: str | None = None
+    """Why it was done, where a model chose it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,6 +114,8 @@ class Session:
     """Outputs of global scope from earlier runs; None: not stored."""
     inferencer: ReplanInferencer | None = None
     """Suggests other approaches after all else failed; None: there is no language model."""
+    reasoning: str | None = None
+    """Why the present action is done, where a model chose it: the goal of its agent step (MA 1)."""
     decider: CandidateDecider | None = None
     """Chooses between two elements with nearly equal scores; None: a person must."""
     memory: ElementMemory = field(default_factory=ElementMemory)

@@ -59,7 +59,11 @@ async def run_judgement_node(
                     node.goal, hint="the inferencer suggested no permitted action: do this by hand"
                 )
             return
-        await engine.actions.perform(call, values)
+        session.reasoning = context.original_goal
+        try:
+            await engine.actions.perform(call, values)
+        finally:
+            session.reasoning = None
         tried.append(f"{call.canonical_type} {call.target or call.url or ''}".strip())
         if until and await _reached(engine, until, values):
             return

@@ -71,6 +71,7 @@ async def report_action(
                 metadata=redact(report.metadata),
                 value=redact(report.value),
                 beside=session.beside,
+                reasoning=redact(session.reasoning),
             )
         )
 

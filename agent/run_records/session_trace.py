@@ -196,5 +196,6 @@ class SessionTrace:
                 body_html_before_last_action=action.html_before,
                 body_html_after_last_action=html_after,
                 metadata=metadata,
+                reasoning=action.reasoning,
             )
         )

@@ -9,9 +9,11 @@ import pytest
 from agent.errors import UnknownToKnowledge
 from agent.execution.task_runner import TaskRunner
 from agent.execution.workflow_runner import run_workflow
+from agent.run_records.session_trace import SessionTrace
 from kb_schema import parse_document
 from kb_schema.action_calls import ActionCall
 from kb_schema.run_records import EvidenceLevel, RunStatus, StepStatus
+from kb_schema.session_reader import read_session
 from kb_schema.tasks import Task
 from kb_schema.workflows import Workflow
 
@@ -107,7 +109,7 @@ async def test_what_nobody_is_there_for_needs_a_person(session):
         assert result.error in ("Sign the form", "Choose a berth")
 
 
-async def test_an_agent_step_does_what_is_suggested_within_its_bound(session, site):
+async def test_an_agent_step_does_what_is_suggested_within_its_bound(session, site, tmp_path):
     class Model:
         asked = 0
 
@@ -118,12 +120,18 @@ async def test_an_agent_step_does_what_is_suggested_within_its_bound(session, si
 
     site.moor("Tern")
     session.inferencer = Model()
+    trace = SessionTrace(tmp_path / "run", website_id="harbour", context=session.context)
+    session.bus.listen(trace)
     gone = {"type": "element_disappears", "selector": "tr.boat"}
     node = {"type": "agent", "node_id": "a", "goal": "Free the first berth", "until": gone, "max_steps": 2}
     result = await run_workflow(TaskRunner(session), _workflow(node), {})
     assert result.complete, result.error
     assert site.state()["boats"] == []
     assert session.inferencer.asked == 1
+    trace.close(complete=True)
+    (pressed,) = [each for each in read_session(tmp_path / "run").steps if each.action_type == "click"]
+    assert pressed.reasoning == "Free the first berth"
+    assert session.reasoning is None
     never = node | {"until": {"type": "element_visible", "element": "#no-such-thing"}}
     site.moor("Tern", "Skua", "Gannet")
     await session.page.reload()
