@@ -13,12 +13,12 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from agent.execution.results.run_metrics import compute_means
 from agent.presentation.visitor.visitor_analytics import DemoVisit, SegmentVisit
 from kb_schema.run_records import Artifact, Metric, RunStatus, StoredRun, StoredStep
 from periplus.commands.id_completion import complete_runs
 from periplus.demos.demo_measurements import UnansweredRequest, list_unanswered, read_visit
 from periplus.run_store_adapters import LAST, find_run, open_run_store
+from periplus.runs.run_averages import RunAverages, average_runs
 from periplus.settings import load_settings
 from periplus.store_selection import MongoUrl
 from periplus.terminal.command_console import CommandConsole
@@ -214,16 +214,15 @@ def averages(
 
     A rate is the share of the runs for which it holds.
     """
-    measured = asyncio.run(_averages(website, limit, mongodb_url))
-    means = compute_means(measured)
+    found = asyncio.run(_averages(website, limit, mongodb_url))
     if as_json:
-        typer.echo(_json({"runs": len(measured), "means": means}))
+        typer.echo(_json({"runs": found.runs, "means": dict(found.means)}))
         return
-    if not measured:
+    if not found.runs:
         out.print("no run with metrics yet; start one with `periplus run TASK`")
         return
-    out.print(f"means of {len(measured)} run{'' if len(measured) == 1 else 's'}", highlight=False)
-    _format_list("metrics", [(name, f"{value:g}") for name, value in means.items()])
+    out.print(f"means of {found.runs} run{'' if found.runs == 1 else 's'}", highlight=False)
+    _format_list("metrics", [(name, f"{value:g}") for name, value in found.means.items()])
 
 
 # -- queries ---------------------------------------------------------------------------------------
@@ -249,16 +248,9 @@ async def _show(wanted: str, mongodb_url: str | None) -> _RunWithRecords:
         )
 
 
-async def _averages(website: str | None, limit: int, mongodb_url: str | None) -> list[dict[str, float]]:
-    """Return the metrics of the runs of tasks and workflows that have some."""
+async def _averages(website: str | None, limit: int, mongodb_url: str | None) -> RunAverages:
     async with open_run_store(mongodb_url) as store:
-        runs = await store.runs(website_id=website, limit=limit)
-        found = [
-            {each.metric_name: each.metric_value for each in await store.metrics(run.run_id)}
-            for run in runs
-            if run.kind in ("task", "workflow")
-        ]
-        return [each for each in found if each]
+        return await average_runs(store, website, limit)
 
 
 async def _questions(website: str | None, limit: int, mongodb_url: str | None) -> list[UnansweredRequest]:

@@ -38,10 +38,13 @@ from periplus.console.run_explanation import explain_run, request_explanation
 from periplus.console.run_labels import KINDS, MARKS, OUTCOMES
 from periplus.console.run_list import LOOKED_AT, RunFilter, build_run_list_page, filter_runs, select_page
 from periplus.console.run_view_models import RunRecords, build_run_page, subject_name
+from periplus.runs.run_averages import average_runs
 from periplus.service.problem_details import ApiProblem
 
 MOST_EVENTS = 5_000
 """Maximum number of steps read for a run's page."""
+MOST_AVERAGED = 200
+"""Newest runs whose metrics are averaged."""
 FRAMED = f"{POLICY}; frame-src 'self'"
 """The content security policy of pages that show a website's page in a frame."""
 SEALED = {
@@ -118,6 +121,23 @@ async def runs(
         outcomes=OUTCOMES,
         marks=MARKS,
         on="" if on is None else on.isoformat(),
+    )
+
+
+@router.get("/runs/averages")
+async def averages(
+    request: Request,
+    parts: ConsoleContextParam,
+    site: Annotated[str | None, Query(max_length=200)] = None,
+) -> Response:
+    """Show the means of the metrics of runs of tasks and workflows, among the newest runs."""
+    return render(
+        request,
+        "averages.html.j2",
+        averages=await average_runs(parts.runs, site or None, MOST_AVERAGED),
+        chosen=site or "",
+        sites=sorted(await _sites(parts)),
+        most=MOST_AVERAGED,
     )
 
 
