@@ -39,8 +39,7 @@ def read_rule(text: str) -> EvaluationRule:
         fix = did_you_mean(name, RULES) or f"one of {', '.join(RULES)}"
         raise RuleRefused(f"there is no rule {name!r}", fix)
     description, predicate = make(value)
-    severity = "warning" if told != text else "error"
-    return EvaluationRule(told, description, predicate, severity)
+    return EvaluationRule(told, description, predicate, "error" if told == text else "warning")
 
 
 def register_rule(
