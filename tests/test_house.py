@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import builtins
 import importlib.metadata
 import importlib.util
 import re
@@ -177,6 +179,49 @@ def test_the_readme_lists_every_package() -> None:
     packages = readme.partition("## Packages")[2].partition("\n## ")[0]
     listed = set(re.findall(r"^\| `(\w+)/` \|", packages, re.MULTILINE))
     assert listed == set(PACKAGES) - {"seeds"}
+
+
+def test_every_declared_error_is_raised_or_is_the_base_of_one_that_is() -> None:
+    trees = [
+        ast.parse(path.read_text(encoding="utf-8"))
+        for package in PACKAGES
+        for path in sorted((ROOT / package).rglob("*.py"))
+    ]
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    bases = {
+        node.name: {base.id for base in node.bases if isinstance(base, ast.Name)}
+        for node in nodes
+        if isinstance(node, ast.ClassDef)
+    }
+
+    def is_error(name: str) -> bool:
+        known = getattr(builtins, name, None)
+        if isinstance(known, type) and name not in bases:
+            return issubclass(known, BaseException)
+        return any(is_error(base) for base in bases.get(name, ()))
+
+    derived = {base for each in bases.values() for base in each}
+    declared = {name for name in bases if is_error(name)}
+    assert len(declared) > 50
+    made = {
+        part
+        for node in nodes
+        if isinstance(node, ast.Call | ast.Raise)
+        for func in [node.func if isinstance(node, ast.Call) else node.exc]
+        if isinstance(func, ast.Name | ast.Attribute)
+        for part in [func.id if isinstance(func, ast.Name) else func.attr]
+    }
+    # Some are handed to what makes them, as a value of a table: then their name is used outside of `except`.
+    assert sorted(declared - derived - made - _named_as_values(nodes)) == []
+
+
+def _named_as_values(nodes: list[ast.AST]) -> set[str]:
+    """Names in dictionaries' values, arguments and assignments."""
+    values = [node.values for node in nodes if isinstance(node, ast.Dict)]
+    values += [
+        [*node.args, *(each.value for each in node.keywords)] for node in nodes if isinstance(node, ast.Call)
+    ]
+    return {each.id for group in values for each in group if isinstance(each, ast.Name)}
 
 
 def test_every_composed_service_has_limits_of_processor_and_memory() -> None:

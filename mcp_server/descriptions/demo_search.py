@@ -52,8 +52,8 @@ def find_demo(view: KnowledgeView, about: str) -> DemoMatch:
                 best[flow.flow_id][segment.segment_id] = score
     meant = {flow_id for flow_id, flow in view.knowledge.flows.items() if _is_for(flow, about)}
     for flow_id in () if best else meant:
-        shown = view.knowledge.flows[flow_id].ordered_segments
-        best[flow_id] = dict.fromkeys((each.segment_id for each in shown), AUDIENCE_ALONE)
+        segments = view.knowledge.flows[flow_id].ordered_segments
+        best[flow_id] = dict.fromkeys((each.segment_id for each in segments), AUDIENCE_ALONE)
     if not best:
         tasks = [hit.id for hit in found if hit.kind == "task"][:3]
         hint = f"tasks that do it: {', '.join(tasks)}" if tasks else "call search_knowledge"
