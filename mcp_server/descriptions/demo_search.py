@@ -16,7 +16,7 @@ MOST_HITS = 30
 NARRATION_WEIGHT = 0.5
 """Weight of a segment's own words, relative to the task or screen that it shows."""
 RELATIVE_THRESHOLD = 0.5
-"""A segment also counts as relevant at this share of the best score, and a flow for the audience as fitting."""
+"""A segment also counts as relevant at this share of the best score."""
 AUDIENCE_ALONE = 1e-6
 """Score of the segments of a flow of which only the audience fits."""
 
@@ -58,9 +58,7 @@ def find_demo(view: KnowledgeView, about: str) -> DemoMatch:
         tasks = [hit.id for hit in found if hit.kind == "task"][:3]
         hint = f"tasks that do it: {', '.join(tasks)}" if tasks else "call search_knowledge"
         raise BadRequest(f"no demo shows {about[:80]!r}", hint=hint)
-    scored = {each: max(own.values()) for each, own in best.items()}
-    good = RELATIVE_THRESHOLD * max(scored.values())
-    flow_id = min(best, key=lambda each: (not (each in meant and scored[each] >= good), -scored[each], each))
+    flow_id = min(best, key=lambda each: (each not in meant, -max(best[each].values()), each))
     enough = RELATIVE_THRESHOLD * max(best[flow_id].values())
     shown = tuple(segment for segment, score in best[flow_id].items() if score >= enough)
     return DemoMatch(view.knowledge.flows[flow_id], shown)
