@@ -17,8 +17,6 @@ NARRATION_WEIGHT = 0.5
 """Weight of a segment's own words, relative to the task or screen that it shows."""
 RELATIVE_THRESHOLD = 0.5
 """A segment also counts as relevant at this share of the best score."""
-AUDIENCE_ALONE = 1e-6
-"""Score of the segments of a flow of which only the audience fits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +33,6 @@ def find_demo(view: KnowledgeView, about: str, audience: str | None = None) -> D
     Raises `BadRequest` if none does; the error names tasks that fit, or the audiences that there are.
     """
     flows = list_flows_for(view, audience)
-def find_demo(view: KnowledgeView, about: str) -> DemoMatch:
-    """Return the flow that fits best; among those that fit, one for the audience that `about` names (KS 4.5).
-
-    If nothing but its audience fits, the whole flow is shown. Raises `BadRequest` if none does; the error names tasks that fit.
-    """
     found = view.search.hits(about, MOST_HITS, kinds=("task", "screen", "action", "workflow")).hits
     scores = {(hit.kind, hit.id): hit.score for hit in found}
     best: dict[str, dict[str, float]] = defaultdict(dict)
@@ -50,15 +43,11 @@ def find_demo(view: KnowledgeView, about: str) -> DemoMatch:
             )
             if score > 0:
                 best[flow.flow_id][segment.segment_id] = score
-    meant = {flow_id for flow_id, flow in view.knowledge.flows.items() if _is_for(flow, about)}
-    for flow_id in () if best else meant:
-        segments = view.knowledge.flows[flow_id].ordered_segments
-        best[flow_id] = dict.fromkeys((each.segment_id for each in segments), AUDIENCE_ALONE)
     if not best:
         tasks = [hit.id for hit in found if hit.kind == "task"][:3]
         hint = f"tasks that do it: {', '.join(tasks)}" if tasks else "call search_knowledge"
         raise BadRequest(f"no demo shows {about[:80]!r}", hint=hint)
-    flow_id = min(best, key=lambda each: (each not in meant, -max(best[each].values()), each))
+    flow_id = min(best, key=lambda each: (-max(best[each].values()), each))
     enough = RELATIVE_THRESHOLD * max(best[flow_id].values())
     shown = tuple(segment for segment, score in best[flow_id].items() if score >= enough)
     return DemoMatch(view.knowledge.flows[flow_id], shown)
@@ -90,9 +79,3 @@ def _score_narration(index: SearchIndex, segment: Segment, about: str) -> float:
     hooks = " ".join(hook.narration for hook in segment.narrative_hooks)
     said = set(split_words(f"{segment.title} {segment.narration_template} {hooks}"))
     return sum(index.rarity(word) for word in dict.fromkeys(split_words(about)) if word in said)
-
-
-def _is_for(flow: PresentationFlow, about: str) -> bool:
-    """Whether a question names the audience of a flow, all of its words."""
-    audience = set(split_words(flow.audience.replace("_", " ")))
-    return bool(audience) and audience <= set(split_words(about))

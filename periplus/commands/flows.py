@@ -30,7 +30,6 @@ def flows_(
             "flow_id": flow.flow_id,
             "name": flow.name,
             "audience": flow.audience,
-            "audience": flow.audience.replace("_", " "),
             "segments": len(flow.segments),
             "languages": [flow.language, *sorted(flow.translations)],
         }

@@ -356,25 +356,6 @@ def test_the_actions_that_a_screen_lists_are_offered_with_what_they_cause():
     assert listed["refresh"] == ()
     assert "fill" not in listed, "its elements afford that"
     assert "- stow (stow) -> shelf" in answer_text.render_actions(answer)
-def test_a_demo_is_chosen_by_its_audience_among_those_that_show_it():
-    def flow(flow_id, audience, task):
-        return {
-            "type": "presentation_flow", "flow_id": flow_id, "name": flow_id, "audience": audience,
-            "segments": [{"segment_id": "one", "type": "task_execution", "task_id": task}],
-        }  # fmt: skip
-
-    flows = (
-        flow("a_for_all", "", "add_jar"),
-        flow("b_for_cooks", "professional_cooks", "add_jar"),
-        flow("c_for_buyers", "buyers", "sign_in"),
-    )
-    view = compile_view(pantry.knowledge(also=flows), "1")
-    asked = "put a new jar on the shelf"
-    assert demo_search.find_demo(view, asked).flow.flow_id == "a_for_all"
-    assert demo_search.find_demo(view, f"{asked}, for professional cooks").flow.flow_id == "b_for_cooks"
-    assert demo_search.find_demo(view, f"{asked}, for buyers").flow.flow_id == "a_for_all"
-    found = demo_search.find_demo(view, "buyers")
-    assert (found.flow.flow_id, found.segments) == ("c_for_buyers", ("one",))
 
 
 def test_search_takes_kinds_and_goes_on_where_it_stopped(view):
