@@ -82,7 +82,6 @@ async def _until_it_answers(
                 return
         except httpx.TransportError:
             await asyncio.sleep(0.2)
-    raise AssertionError(f"periplus serve did not start: {log.read_text(errors='replace')[-2000:]}")  # noqa: ASYNC240 - it ends here
     said = await asyncio.to_thread(log.read_text, errors="replace")
     raise AssertionError(f"periplus serve did not start: {said[-2000:]}")
 
