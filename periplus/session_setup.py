@@ -9,7 +9,9 @@ from typing import Any
 from playwright.async_api import Browser, BrowserContext, Page, StorageState, async_playwright
 from playwright.async_api import Error as PlaywrightError
 
+from agent.browser.browser_profile import BrowserProfile, Engine
 from agent.browser.launch import (
+    ENGINE_NAMES,
     ENV_SANDBOX,
     BrowserMissing,
     LaunchSettings,
@@ -37,8 +39,6 @@ from periplus.resilience_settings import load_resilience_policy
 from periplus.settings import load_settings
 from periplus.vault_setup import open_vault
 
-VIEWPORT = (1280, 720)
-
 
 @asynccontextmanager
 async def open_browser_context(
@@ -51,9 +51,9 @@ async def open_browser_context(
 
 @asynccontextmanager
 async def start_browser(
-    *, headed: bool | None = None, debugging_port: int | None = None
+    *, headed: bool | None = None, debugging_port: int | None = None, engine: Engine = "chromium"
 ) -> AsyncIterator[Browser]:
-    """Start Chromium. `headed` None: show it if there is a display. Raises `UserError` if it cannot start.
+    """Start a browser. `headed` None: show it if there is a display. Raises `UserError` if it cannot start.
 
     `debugging_port`: a port of this machine at which other clients reach the browser; None: there is none.
     """
@@ -65,16 +65,22 @@ async def start_browser(
     headless = not (has_display() if headed is None else headed)
     async with async_playwright() as playwright:
         try:
-            browser = await launch(playwright, headless=headless, settings=LaunchSettings(extra_args=args))
+            settings = LaunchSettings(engine=engine, extra_args=args)
+            browser = await launch(playwright, headless=headless, settings=settings)
         except BrowserMissing as exc:
-            raise UserError("no Chromium found", fix=str(exc)) from exc
+            raise UserError(f"no {ENGINE_NAMES[engine]} found", fix=str(exc)) from exc
         except SandboxModeUnknown as exc:
             raise UserError(str(exc), fix=f"correct or unset {ENV_SANDBOX}") from exc
         except PlaywrightError as exc:
             reason = exc.message.splitlines()[0]
+            own = (
+                "set PERIPLUS_CHROMIUM=/path/to/chromium, use --headless, or set PERIPLUS_BROWSER_SANDBOX=off"
+            )
             raise UserError(
-                f"Chromium does not start: {reason}",
-                fix="set PERIPLUS_CHROMIUM=/path/to/chromium, use --headless, or set PERIPLUS_BROWSER_SANDBOX=off",
+                f"{ENGINE_NAMES[engine]} does not start: {reason}",
+                fix=own
+                if engine == "chromium"
+                else f"playwright install --with-deps {engine}, or use --headless",
             ) from exc
         try:
             yield browser
@@ -85,12 +91,13 @@ async def start_browser(
 
 @asynccontextmanager
 async def open_fresh_context(
-    browser: Browser, storage: StorageState | None = None
+    browser: Browser, storage: StorageState | None = None, profile: BrowserProfile | None = None
 ) -> AsyncIterator[BrowserContext]:
-    """Open a new context (1280 x 720) with the in-page libraries; `storage`: an optional storage state."""
-    context = await browser.new_context(
-        viewport={"width": VIEWPORT[0], "height": VIEWPORT[1]}, storage_state=storage
-    )
+    """Open a new context (1280 x 720, or as `profile` says) with the in-page libraries; `storage`: an optional
+    storage state.
+    """
+    options = (profile or BrowserProfile()).context_options()
+    context = await browser.new_context(**options, storage_state=storage)
     try:
         watch_context(context)
         await in_page_library.install(context)

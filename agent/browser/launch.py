@@ -1,4 +1,4 @@
-"""Finds a Chromium executable and starts it.
+"""Finds a Chromium executable and starts it, or Firefox or WebKit as Playwright installed them.
 
 This module chooses the executable and its flags, and reports a missing browser. Contexts and pages are
 handled elsewhere.
@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from agent.browser.browser_profile import Engine
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -37,6 +39,8 @@ INSTALL_HINT = (
     f"or set {ENV_CHROMIUM}=/path/to/chromium"
 )
 
+ENGINE_NAMES: dict[Engine, str] = {"chromium": "Chromium", "firefox": "Firefox", "webkit": "WebKit"}
+
 # No background network traffic, no first-run dialogs, no graphics card: runs must not differ by machine.
 QUIET_FLAGS = (
     "--disable-gpu",
@@ -48,15 +52,16 @@ QUIET_FLAGS = (
 
 
 class BrowserMissing(RuntimeError):
-    """No usable Chromium on this machine. The message says what to install; a retry does not help.
+    """No usable browser of this engine on this machine. The message says what to install; a retry does not help.
 
     `named` is the configured executable; None if no executable was configured and the search found none.
     """
 
-    def __init__(self, named: str | None = None) -> None:
-        self.named = named
-        what = f"{named} is not an executable file" if named else "No Chromium found"
-        super().__init__(f"{what}. {INSTALL_HINT}")
+    def __init__(self, named: str | None = None, engine: Engine = "chromium") -> None:
+        self.named, self.engine = named, engine
+        what = f"{named} is not an executable file" if named else f"No {ENGINE_NAMES[engine]} found"
+        hint = INSTALL_HINT if engine == "chromium" else f"Install it with: playwright install {engine}"
+        super().__init__(f"{what}. {hint}")
 
 
 class SandboxMode(StrEnum):
@@ -79,9 +84,10 @@ class SandboxModeUnknown(ValueError):
 
 @dataclass(frozen=True)
 class LaunchSettings:
-    """Settings for starting Chromium."""
+    """Settings for starting a browser. Flags and sandbox are Chromium's."""
 
-    executable: str | None = None  # None: use `find_chromium`
+    engine: Engine = "chromium"
+    executable: str | None = None  # None: use `find_chromium`, or what Playwright installed of another engine
     sandbox: SandboxMode | None = None  # None: as PERIPLUS_BROWSER_SANDBOX says, else auto
     extra_args: tuple[str, ...] = ()  # additional command line flags
     slow_mo_ms: float = 0  # Playwright's pause after each operation, so that a person can watch
@@ -116,13 +122,15 @@ def has_display() -> bool:
 async def launch(
     playwright: Playwright, *, headless: bool = True, settings: LaunchSettings | None = None
 ) -> Browser:
-    """Start Chromium and return it; the caller closes it.
+    """Start the browser and return it; the caller closes it.
 
     The browser ends with this process, even after a crash: pipes connect the browser to Playwright's
     driver and the driver to this process. The caller handles SIGINT, so that Ctrl-C can end a run cleanly.
-    Raises `BrowserMissing` if no Chromium is found, and `SandboxModeUnknown`.
+    Raises `BrowserMissing` if no browser is found, and `SandboxModeUnknown`.
     """
     settings = settings or LaunchSettings()
+    if settings.engine != "chromium":
+        return await _launch_other(playwright, headless=headless, settings=settings)
     sandboxed = uses_sandbox(settings.sandbox)
     executable = settings.executable or find_chromium(headless=headless)
     if executable is None or shutil.which(executable) is None:
@@ -132,6 +140,22 @@ async def launch(
         headless=headless,
         args=[*QUIET_FLAGS, *settings.extra_args],
         chromium_sandbox=sandboxed,
+        handle_sigint=False,
+        slow_mo=settings.slow_mo_ms,
+        timeout=settings.timeout_s * 1000,
+    )
+
+
+async def _launch_other(playwright: Playwright, *, headless: bool, settings: LaunchSettings) -> Browser:
+    """Start Firefox or WebKit. PERIPLUS_CHROMIUM and Chromium's flags do not concern them."""
+    kind = playwright.firefox if settings.engine == "firefox" else playwright.webkit
+    executable = settings.executable or kind.executable_path
+    if shutil.which(executable) is None:
+        raise BrowserMissing(settings.executable, settings.engine)
+    return await kind.launch(
+        executable_path=executable,
+        headless=headless,
+        args=list(settings.extra_args),
         handle_sigint=False,
         slow_mo=settings.slow_mo_ms,
         timeout=settings.timeout_s * 1000,

@@ -19,6 +19,7 @@ from playwright.async_api import (
 )
 from playwright.async_api import Error as PlaywrightError
 
+from agent.browser.browser_profile import VIEWPORT
 from agent.browser.launch import (
     ENV_SANDBOX,
     BrowserMissing,
@@ -30,7 +31,6 @@ from agent.browser.launch import (
 from agent.page.page_watchdog import watch_context
 from mcp_server.identification.base_urls import LOOPBACK
 from periplus.errors import UserError
-from periplus.session_setup import VIEWPORT
 
 CONNECT_MS = 10_000
 """How long a running browser may take to answer."""

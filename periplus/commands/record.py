@@ -18,6 +18,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from agent.browser.browser_profile import VIEWPORT
 from agent.browser.launch import has_display
 from agent.errors import AgentError
 from agent.page import in_page_library
@@ -36,7 +37,7 @@ from kb_store.errors import StoreError
 from periplus.errors import UserError
 from periplus.exit_codes import ExitCode
 from periplus.recorded_websites import ensure_website
-from periplus.session_setup import VIEWPORT, start_browser
+from periplus.session_setup import start_browser
 from periplus.signals import on_signals
 from periplus.store_selection import ArangoUrl, MongoUrl, open_selected_stores
 from periplus.terminal.command_console import CommandConsole

@@ -9,6 +9,13 @@ from typing import Annotated
 
 import typer
 
+from agent.browser.browser_profile import (
+    BrowserProfile,
+    Engine,
+    ProfileInvalid,
+    parse_viewport,
+    read_device_options,
+)
 from kb_schema.url_patterns import is_web_address, origin_of
 from kb_schema.verification import LONGEST_TIMEOUT_S
 from periplus.commands.command_options import (
@@ -92,6 +99,25 @@ def verify(
         ),
     ] = None,
     headed: Headed = None,
+    browser: Annotated[
+        Engine, typer.Option(help="The browser, as Playwright installed it; also that of the tests.")
+    ] = "chromium",
+    viewport: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WIDTHxHEIGHT",
+            help="The size of the page in pixels; also in the tests.",
+            show_default="1280x720, or the device's",
+        ),
+    ] = None,
+    device: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help='A device that Playwright emulates, such as "iPhone 13"; also in the tests.',
+            show_default=False,
+        ),
+    ] = None,
     max_heal_rounds: Annotated[
         int | None,
         typer.Option(
@@ -235,6 +261,7 @@ def verify(
             login=login,
             workers=workers,
             headed=not load_settings().playwright_headless if headed is None else headed,
+            profile=asyncio.run(choose_profile(browser, viewport, device)),
             timeout=timeout,
             max_heal_rounds=max_heal_rounds,
             requirement_timeout=requirement_timeout,
@@ -278,6 +305,18 @@ def verify(
         raise typer.Exit(ExitCode.INTERRUPTED)
     if not result.passed:
         raise typer.Exit(ExitCode.FAILED)
+
+
+async def choose_profile(engine: Engine, viewport: str | None, device: str | None) -> BrowserProfile:
+    """Return the browser of these options. Raises `UserError` for a viewport or device that there is not."""
+    option = "--viewport"
+    try:
+        size = parse_viewport(viewport) if viewport is not None else None
+        option = "--device"
+        known = await read_device_options(device, engine) if device is not None else {}
+    except ProfileInvalid as exc:
+        raise UserError(f"{option}: {exc.message}", fix=exc.fix) from exc
+    return BrowserProfile(engine=engine, viewport=size, device=device, device_options=known)
 
 
 def _parse_accepted(text: str) -> tuple[str, int]:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from agent.browser.browser_profile import VIEWPORT
 from agent.media.film_assembly import FilmChapter, join_clips, mux_film
 from agent.media.film_stills import GifLimits, make_gif, make_poster
 from agent.media.media_tools import MediaError, MediaToolMissing
@@ -20,7 +21,6 @@ from agent.presentation.film.film_builder import FilmBuilder, FilmStyle
 from agent.presentation.film.film_player import FilmPlayer
 from agent.presentation.presentation_records import SegmentRecord, SegmentStatus
 from periplus.demos.live_presentation import LivePresentation, LivePresentationSettings
-from periplus.session_setup import VIEWPORT
 
 LAST_PICTURE_S = 0.6
 """Seconds of the last picture at the end of the film."""

@@ -12,6 +12,7 @@ from typing import Any
 from livekit import rtc
 from livekit.agents.stt import STT
 
+from agent.browser.browser_profile import VIEWPORT
 from agent.media.screencast import Screencast
 from agent.presentation.presentation_records import Presentation
 from agent.rooms.plugin_voice import PluginVoice
@@ -31,7 +32,6 @@ from periplus.rooms.livekit_plugins import LivekitPlugins
 from periplus.rooms.room_language_model import RoomLanguageModel
 from periplus.rooms.room_settings import RoomSettings
 from periplus.rooms.room_tickets import InvalidDispatchMetadata, parse_dispatch_metadata
-from periplus.session_setup import VIEWPORT
 
 LEFT = "the presenter had to leave"
 

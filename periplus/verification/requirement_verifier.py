@@ -19,6 +19,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from playwright.async_api import Browser
 from playwright.async_api import Error as PlaywrightError
 
+from agent.browser.browser_profile import Engine
 from agent.errors import AgentError
 from agent.events import Event
 from agent.execution.stop_request import RunStopped, StopRequest
@@ -93,7 +94,9 @@ async def open_verifier(settings: VerifierSettings) -> AsyncIterator[Requirement
     async with AsyncExitStack() as stack:
         runs = await stack.enter_async_context(open_runs(data_dir, url))
         saver = await stack.enter_async_context(open_checkpointer(data_dir, url))
-        browsers = await stack.enter_async_context(_RestartableBrowser(settings.headed))
+        browsers = await stack.enter_async_context(
+            _RestartableBrowser(settings.headed, settings.profile.engine)
+        )
         await browsers.get()
         yield RequirementVerifier(
             settings,
@@ -119,8 +122,8 @@ def choose_timeouts(settings: VerifierSettings, environment: PeriplusSettings) -
 class _RestartableBrowser:
     """A browser that is started again if it died."""
 
-    def __init__(self, headed: bool | None) -> None:
-        self._headed, self._stack = headed, AsyncExitStack()
+    def __init__(self, headed: bool | None, engine: Engine) -> None:
+        self._headed, self._engine, self._stack = headed, engine, AsyncExitStack()
         self._browser: Browser | None = None
         self._starting = asyncio.Lock()
 
@@ -140,7 +143,9 @@ class _RestartableBrowser:
         """Return a connected browser. Raises `UserError` if none starts."""
         async with self._starting:
             if self._browser is None or not self._browser.is_connected():
-                self._browser = await self._stack.enter_async_context(start_browser(headed=self._headed))
+                self._browser = await self._stack.enter_async_context(
+                    start_browser(headed=self._headed, engine=self._engine)
+                )
             return self._browser
 
 
@@ -300,6 +305,7 @@ class RequirementVerifier:
                 locators=RunStoreLocatorCache(self.runs),
                 pictures=self._settings.pictures,
                 tell=tell,
+                profile=self._settings.profile,
             )
             nodes = VerificationNodes(
                 requirement,
@@ -367,7 +373,13 @@ class RequirementVerifier:
         own = folder == self._settings.out
         known = self._settings.requirements if own else ()
         wanted = {each.req_id: resolve_requirement_url(each, self._settings.base_url)[0] for each in known}
-        suite = SuiteFolder(folder, base_url=base_url, requirements=wanted, title=self._settings.title)
+        suite = SuiteFolder(
+            folder,
+            base_url=base_url,
+            requirements=wanted,
+            title=self._settings.title,
+            profile=self._settings.profile,
+        )
         suite.load_plans()
         if own:
             self._suites[folder] = suite

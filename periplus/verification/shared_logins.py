@@ -121,6 +121,7 @@ class SharedLogins:
             unique=make_unique_word(),
             policy=self._policy,
             origins=self._settings.origins,
+            profile=self._settings.profile,
         ) as page:
             plan = await build_plan(page, requirement)
             if plan.missing:
@@ -140,7 +141,7 @@ class SharedLogins:
         async with open_selected_stores(settings.mongodb_url) as stores:
             name = await select_login_website(stores, website_id, task_id)
             async with (
-                open_fresh_context(await self._browser()) as context,
+                open_fresh_context(await self._browser(), profile=settings.profile) as context,
                 open_session(
                     stores, context, name, base_url=base_url, values=dict(settings.values), runs=self._runs
                 ) as session,
@@ -165,6 +166,7 @@ class SharedLogins:
                 unique=make_unique_word(),
                 policy=self._policy,
                 origins=self._settings.origins,
+                profile=self._settings.profile,
             ) as page:
                 plan = await build_login_plan(page, task_id, kept, base_url, variables)
                 if not isinstance(plan, str):

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field, ValidationError, field_validator
 
+from agent.browser.browser_profile import BrowserProfile
 from agent.events import Event
 from agent.execution.stop_request import RunStopped, StopRequest
 from agent.verification.generation.generated_files import sha256
@@ -53,6 +54,7 @@ class VerificationBatch(Model):
     workers: str = "2"
     """As given to `--workers`."""
     headed: bool | None = None
+    profile: BrowserProfile = Field(default_factory=BrowserProfile)
     max_heal_rounds: int | None = None
     timeout: float | None = Field(default=None, gt=0)
     """Seconds that an element and an outcome may take; None: `PERIPLUS_PLAYWRIGHT_TIMEOUT`."""

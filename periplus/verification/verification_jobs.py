@@ -13,6 +13,7 @@ from typing import cast
 
 from pydantic import Field, JsonValue, TypeAdapter
 
+from agent.browser.browser_profile import BrowserProfile
 from agent.events import Event
 from agent.execution.stop_request import RunStopped, StopRequest
 from agent.inferencer import ModelInferencer
@@ -48,6 +49,7 @@ class VerificationJobBatch(Model):
     login: str | None = None
     values: dict[str, JsonValue] = Field(default_factory=dict, repr=False)
     secrets: dict[str, str] = Field(default_factory=dict, repr=False)
+    profile: BrowserProfile = Field(default_factory=BrowserProfile)
     max_heal_rounds: int | None = None
     timeout_s: float | None = None
     requirement_s: float | None = None
@@ -141,6 +143,7 @@ def _open_verifier(work: VerificationJobBatch) -> AbstractAsyncContextManager[Re
             requirements=requirements,
             values=work.values,
             secrets=work.secrets,
+            profile=work.profile,
             max_heal_rounds=work.max_heal_rounds,
             timeout_s=work.timeout_s,
             requirement_s=work.requirement_s,

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from agent.browser.browser_profile import BrowserProfile
 from agent.inferencer import Inferencer
 from kb_schema.placeholders import secret_names
 from kb_schema.verification import Requirement
@@ -37,6 +38,8 @@ class VerifierSettings:
     secrets: Mapping[str, str] | None = field(default=None, repr=False)
     """Secrets by name; None: read from the environment."""
     headed: bool | None = False
+    profile: BrowserProfile = field(default_factory=BrowserProfile)
+    """Engine, viewport and device of the browser, and of the generated tests."""
     max_heal_rounds: int | None = None
     """None: `PERIPLUS_MAX_HEAL_ROUNDS`."""
     timeout_s: float | None = None

@@ -39,6 +39,8 @@ class Measured:
     confidence: float = 0.0
     message: str = ""
     seconds: float = 0.0
+    repeatable: bool | None = None
+    """Whether the act on the changed control sent no data on the unchanged site; None: no step acts on it."""
     told: str = field(default="", compare=False)
 
     @property
@@ -126,8 +128,16 @@ class Bench:
         cause = came.report.rca
         return Measured(
             site, names, result, cause.class_, cause.confidence, cause.message, round(time.monotonic() - began, 1),
-            f"{came.told()}\n  journal {self.shown.journal}",
+            is_repeatable(SITES[site], plan, names), f"{came.told()}\n  journal {self.shown.journal}",
         )  # fmt: skip
+
+
+def is_repeatable(model: SiteModel, plan: VerificationPlan, names: tuple[str, ...]) -> bool | None:
+    """Return whether no step on a control that these operators change sent data; None if there is no such step."""
+    listed = list_operators()
+    words = {model.parts[listed[each].part].words for each in names if listed[each].part}
+    sent = [each.sent_data for each in plan.steps if each.intent.element in words]
+    return not any(each is not False for each in sent) if sent else None
 
 
 def get_words(model: SiteModel, names: tuple[str, ...]) -> list[str]:
@@ -188,7 +198,8 @@ def to_record(measured: Measured) -> dict[str, Any]:
     """Return what is kept of it."""
     return {
         "site": measured.site, "operators": list(measured.operators), "result": measured.result, "cause": measured.cause,
-        "confidence": measured.confidence, "message": measured.message, "seconds": measured.seconds, "told": measured.told,
+        "confidence": measured.confidence, "message": measured.message, "seconds": measured.seconds, "repeatable": measured.repeatable,
+        "told": measured.told,
     }  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from agent.browser.browser_profile import BrowserProfile
 from agent.verification.generation.action_statements import file_name, file_values
 from agent.verification.generation.errors import FileMissing, PlansIncomplete
 from agent.verification.generation.function_body import SharedElement
@@ -63,14 +64,16 @@ def generate(
     base_url: str,
     title: str = "",
     overwrite: bool = False,
+    profile: BrowserProfile | None = None,
 ) -> GeneratedSuite:
     """Write the suite of these plans into a folder; the same plans give the same bytes.
 
-    `login`: how to sign in, once per worker, for plans that begin signed in. Raises `PlansIncomplete`,
+    `login`: how to sign in, once per worker, for plans that begin signed in. `profile`: the browser that the tests
+    start, where it is not Chromium with 1280 x 720. Raises `PlansIncomplete`,
     `CannotBeWritten`, `FileMissing`, `ChangedByHand`; nothing is written then.
     """
     _complete([*plans, *([login] if login else [])])
-    suite = _SuiteFiles(plans, login, base_url, title)
+    suite = _SuiteFiles(plans, login, base_url, title, profile or BrowserProfile())
     contents = suite.contents()
     hashes = write_files(folder, contents, overwrite=overwrite)
     return GeneratedSuite(
@@ -101,8 +104,14 @@ class _SuiteFiles:
     """The files of a suite, by path below its folder."""
 
     def __init__(
-        self, plans: Sequence[VerificationPlan], login: VerificationPlan | None, base_url: str, title: str
+        self,
+        plans: Sequence[VerificationPlan],
+        login: VerificationPlan | None,
+        base_url: str,
+        title: str,
+        profile: BrowserProfile,
     ) -> None:
+        self.profile = profile
         self.plans, self.login, self.title = plans, login, title
         self.base_url = base_url.rstrip("/") + ("/" if urlsplit(base_url).path.strip("/") else "")
         everything = [*([login] if login else []), *plans]
@@ -195,6 +204,30 @@ class _SuiteFiles:
     def _signed_out(self, plan: VerificationPlan) -> bool:
         """Return whether a test begins as a new visitor while others begin signed in."""
         return (self.login is not None or self._borrowed() is not None) and plan.signed_in_by is None
+
+    @property
+    def browser_options(self) -> str:
+        """Return pytest-playwright's options for the engine and the device, each with a space before it."""
+        engine, device = self.profile.engine, self.profile.device
+        own = "" if engine == "chromium" else f" --browser {engine}"
+        return f'{own} --device "{device}"' if device else own
+
+    @property
+    def viewport(self) -> str:
+        """Return the viewport as a Python dictionary, if it is neither the device's nor the default."""
+        if self.profile.viewport is None:
+            return ""
+        width, height = self.profile.viewport
+        return f'{{"width": {width}, "height": {height}}}'
+
+    @property
+    def login_options(self) -> str:
+        """Return the arguments of the context that signs in, as the other contexts have them."""
+        device = "**playwright.devices[device]"
+        if self.profile.device and self.viewport:
+            return f'base_url=base_url, **{{{device}, "viewport": VIEWPORT}}'
+        own = device if self.profile.device else "viewport=VIEWPORT" if self.viewport else ""
+        return f"base_url=base_url, {own}" if own else "base_url=base_url"
 
     @property
     def assertion_timeout(self) -> str:

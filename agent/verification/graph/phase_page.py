@@ -17,6 +17,7 @@ from typing import Literal, Protocol
 
 from playwright.async_api import Browser, StorageState
 
+from agent.browser.browser_profile import BrowserProfile
 from agent.events import Event
 from agent.ports import LocatorCachePort
 from agent.verification.page_checks import (
@@ -100,6 +101,7 @@ async def open_phase_page(
     locators: LocatorCachePort | None = None,
     pictures: bool = True,
     tell: Callable[[Event], None] = lambda _: None,
+    profile: BrowserProfile | None = None,
 ) -> AsyncIterator[PhasePage]:
     """Open a fresh browser context on the site. It shares nothing with earlier phases except the login.
 
@@ -118,6 +120,7 @@ async def open_phase_page(
         locators=locators,
         folder=folder / shots if pictures else None,
         tell=tell,
+        profile=profile,
     ) as page:
         yield BrowserPhasePage(page, shots.as_posix())
 

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from agent.browser.browser_profile import BrowserProfile
 from agent.verification.generation import NotGenerated, generate
 from agent.verification.graph.verification_state import is_same_test, seal_plan, unseal_plan
 from kb_schema.verification import Requirement, VerificationPlan
@@ -42,8 +43,10 @@ class SuiteFolder:
         requirements: Mapping[str, Requirement],
         title: str = "",
         login: VerificationPlan | None = None,
+        profile: BrowserProfile | None = None,
     ) -> None:
         self._folder, self._base_url, self._title = folder, base_url, title
+        self._profile = profile or BrowserProfile()
         self._requirements, self.login = dict(requirements), login
         self._plans: dict[str, VerificationPlan] = {}
         self._writing = asyncio.Lock()
@@ -92,7 +95,14 @@ class SuiteFolder:
         with _lock_folder(kept.parent):
             self.load_plans()
             plans = [self._plans[each] for each in self._requirements if each in self._plans]
-            suite = generate(plans, folder, login=self.login, base_url=self._base_url, title=self._title)
+            suite = generate(
+                plans,
+                folder,
+                login=self.login,
+                base_url=self._base_url,
+                title=self._title,
+                profile=self._profile,
+            )
             text = seal_plan(plan, plan.requirement).model_dump_json(indent=2)
             kept.write_text(text, encoding="utf-8")
         self.hidden = suite.hidden

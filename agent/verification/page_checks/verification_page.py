@@ -16,6 +16,7 @@ from playwright.async_api import Browser, BrowserContext, Page, StorageState
 from playwright.async_api import Error as DriverError
 
 from agent import retry_limits
+from agent.browser.browser_profile import BrowserProfile
 from agent.events import DialogAnswered, Event
 from agent.media.secret_mask import SecretMask
 from agent.page import in_page_library
@@ -34,7 +35,6 @@ from kb_schema.url_patterns import origin_of, relative_path
 from kb_schema.verification import ConsoleLine, DismissedOverlay, NetworkRequest, PlanStep, RequirementStep
 
 M = TypeVar("M", bound=Model)
-VIEWPORT = (1280, 720)
 SHORTEST_UNIQUE = 4
 """Least length of `{unique}` and of secrets that are replaced in texts."""
 
@@ -344,6 +344,7 @@ async def open_verification_page(
     locators: LocatorCachePort | None = None,
     folder: Path | None = None,
     tell: Callable[[Event], None] = lambda _event: None,
+    profile: BrowserProfile | None = None,
 ) -> AsyncIterator[VerificationPage]:
     """Open a browser context of its own, empty or with the cookies and storage of another one (`storage`).
 
@@ -355,9 +356,8 @@ async def open_verification_page(
         hidden.keep(value)
     if folder is not None:
         await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
-    context = await browser.new_context(
-        viewport={"width": VIEWPORT[0], "height": VIEWPORT[1]}, storage_state=storage
-    )
+    options = (profile or BrowserProfile()).context_options()
+    context = await browser.new_context(**options, storage_state=storage)
     try:
         watch_context(context, answer_s=(policy or VerificationTimeouts()).answer_s)
         await in_page_library.install(context)

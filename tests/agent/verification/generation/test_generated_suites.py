@@ -18,6 +18,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from agent.browser.browser_profile import BrowserProfile
 from agent.verification.generation import (
     CannotBeWritten,
     ChangedByHand,
@@ -101,6 +102,36 @@ def test_plain_pytest_runs_a_suite_with_every_action_a_login_and_shared_pages(tm
     with served(HERE / "shop") as base_url:
         done = run(plain, suite, base_url, chromium_path, secrets=SECRETS)
     assert f"{len(shop.PLANS)} passed" in done.stdout, done.stdout[-4000:]
+
+
+PHONE = BrowserProfile(
+    device="iPhone 13", viewport=(600, 900), device_options={"viewport": {"width": 390, "height": 664}}
+)
+
+
+@pytest.mark.parametrize("login", [shop.LOGIN, None])
+def test_a_suite_is_run_with_the_device_and_the_viewport_it_was_verified_with(
+    tmp_path, plain, chromium_path, login
+):
+    suite = tmp_path / "suite"
+    plans = [each for each in shop.PLANS if login or each.signed_in_by is None]
+    generate(plans, suite, login=login, base_url=shop.BASE, profile=PHONE)
+    (suite / "test_its_size.py").write_text(
+        "def test_its_size(page):\n"
+        "    assert page.viewport_size == {'width': 600, 'height': 900}\n"
+        "    assert 'iPhone' in page.evaluate('navigator.userAgent')\n"
+    )
+    with served(HERE / "shop") as base_url:
+        done = run(plain, suite, base_url, chromium_path, secrets=SECRETS)
+    assert f"{len(plans) + 1} passed" in done.stdout, done.stdout[-4000:]
+
+
+def test_a_suite_starts_the_engine_it_was_verified_with(tmp_path, plain, chromium_path):
+    suite = tmp_path / "suite"
+    generate([shop.SEARCH_HELP], suite, base_url=shop.BASE, profile=BrowserProfile(engine="firefox"))
+    assert "addopts = --strict-markers --browser firefox\n" in (suite / "pytest.ini").read_text()
+    done = run(plain, suite, shop.BASE, chromium_path, "--setup-plan", secrets=SECRETS)
+    assert "[firefox]" in done.stdout, done.stdout[-4000:]
 
 
 @pytest.mark.sampled(0.15)
