@@ -285,6 +285,8 @@ class OfferedElement(Model):
     """An element that may be the one of a step, but was not used: a person decides."""
 
     req_id: str = ""
+    website_id: str = ""
+    """The website under whose name the plan is stored."""
     step_idx: int
     element: str
     """The step's element, as the requirement names it."""
@@ -301,6 +303,8 @@ class OfferedElement(Model):
     expression: Expression = ()
     """The same in Playwright's Python."""
     fingerprint: Fingerprint | None = None
+    screenshot: str | None = None
+    """A picture of the candidate and what is around it, relative to the report."""
 
 
 class FailureEvidence(Model):

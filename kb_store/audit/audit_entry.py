@@ -24,6 +24,7 @@ AuditAction = Literal[
     "run_finished",
     "proposal_accepted",
     "proposal_rejected",
+    "element_accepted",
     "knowledge_changed",
     "workflow_published",
     "workflow_rolled_back",

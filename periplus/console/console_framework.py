@@ -43,6 +43,7 @@ from periplus.console import template_filters
 from periplus.console.screen_pictures import ScreenPictures
 from periplus.service.access_control import ASSETS, SIGN_IN, is_page, person_of
 from periplus.service.console_sessions import ANYBODY, ConsolePerson, ConsoleSessions, Role
+from periplus.service.offered_elements import OfferedElements
 from periplus.service.problem_details import ApiProblem, get_request_id
 from periplus.service.run_queue import RunQueue
 from periplus.service.service_health import HealthReport
@@ -82,6 +83,7 @@ class ConsoleContext:
     queue: RunQueue
     health: HealthReport
     sessions: ConsoleSessions
+    offers: OfferedElements
     lockout: KeyLockout = field(default_factory=KeyLockout)
     """Refuses addresses that offer wrong keys."""
     pictures: ScreenPictures = field(default_factory=ScreenPictures)

@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from pathlib import Path as FilePath
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Path, Query, Request
@@ -19,7 +20,7 @@ from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse, Resp
 from kb_schema.knowledge_base import KnowledgeBase
 from kb_schema.run_records import StoredRun
 from kb_schema.run_storage import StoredEvent
-from kb_schema.verification import VerdictReport
+from kb_schema.verification import OfferedElement, VerdictReport
 from kb_store import StoreError
 from kb_store.audit.audit_recorder import record_async
 from kb_store.runs.run_store import RunStore
@@ -33,6 +34,7 @@ from periplus.console.console_framework import (
     render,
     require_role,
 )
+from periplus.console.offer_view import build_offer_view
 from periplus.console.run_artifacts import FilmArtifact, TraceArtifact
 from periplus.console.run_explanation import explain_run, request_explanation
 from periplus.console.run_labels import KINDS, MARKS, OUTCOMES
@@ -155,12 +157,45 @@ async def run(request: Request, parts: ConsoleContextParam, run_id: RunId) -> Re
     root = left.verdict.rca if left.verdict else None
     standing = await parts.queue.where_at_all(found) if shown.outcome == "open" else None
     answer = explain_run(shown, found, explanation, root, note, known.knowledge, standing)
+    offered = left.verdict.offered if left.verdict else None
+    offer = None
+    if offered is not None:
+        offer = build_offer_view(
+            offered, is_open=await parts.offers.is_open(offered), may_accept=get_person(request).may("review")
+        )
     may_stop = parts.queue.where(run_id) in ("queued", "running") and get_person(request).may("operate")
     response = render(
-        request, "run.html.j2", run=shown, why=answer, marks=MARKS, may_stop=may_stop, film=left.film
+        request,
+        "run.html.j2",
+        run=shown,
+        why=answer,
+        marks=MARKS,
+        may_stop=may_stop,
+        film=left.film,
+        offer=offer,
     )
     response.headers["Content-Security-Policy"] = FRAMED
     return response
+
+
+@router.post("/runs/{run_id}/accept", dependencies=[Depends(require_role("review"))])
+async def accept(parts: ConsoleContextParam, run_id: RunId) -> Response:
+    """Accept the element that a verification offered for a step: later runs use it."""
+    offered, _ = await _find_offer(parts, await find_run(parts.runs, run_id))
+    await parts.offers.accept(offered)
+    return RedirectResponse(f"/runs/{run_id}#offered", 303)
+
+
+@router.get("/runs/{run_id}/offered/picture")
+async def offered_picture(parts: ConsoleContextParam, run_id: RunId) -> Response:
+    """Return the picture of the offered element."""
+    found = await find_run(parts.runs, run_id)
+    offered, folder = await _find_offer(parts, found)
+    shot = await asyncio.to_thread(run_artifacts.picture, folder, offered.screenshot)
+    if shot is None:
+        raise ApiProblem(404, "not_found", f"run {run_id!r} has no picture of it, or it was deleted")
+    await record_async("artifact_opened", f"offered element of run {run_id}", website=found.website_id)
+    return Response(shot.content, media_type=shot.media_type, headers=_KEPT)
 
 
 @router.post("/runs/{run_id}/stop", dependencies=[Depends(require_role("operate"))])
@@ -318,6 +353,15 @@ async def _sites(parts: ConsoleContext) -> Sequence[str]:
         return await parts.knowledge_server.views.websites()
     except KnowledgeServerError:
         return ()
+
+
+async def _find_offer(parts: ConsoleContext, run: StoredRun) -> tuple[OfferedElement, FilePath]:
+    """Return the offered element of a verification, and the folder of its pictures. Raises `ApiProblem`."""
+    artifacts = await parts.runs.artifacts(run.run_id)
+    kept = await asyncio.to_thread(run_artifacts.read_verdict, artifacts, run.run_id)
+    if kept is None or kept[0].offered is None:
+        raise ApiProblem(404, "not_found", f"run {run.run_id!r} offers no element", fix="verify it again")
+    return kept[0].offered, kept[1]
 
 
 async def _film(parts: ConsoleContext, run_id: str) -> FilmArtifact:

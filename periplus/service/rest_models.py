@@ -132,6 +132,40 @@ class RcaView(BaseModel):
     recommendation: str = ""
 
 
+class OfferView(BaseModel):
+    """With `healing_declined`: the element that may be the one of a step, and was not used."""
+
+    step: int = Field(ge=1, description="The number of the step, from 1.")
+    element: str = Field(description="The step's element, as the requirement names it.")
+    candidate: str
+    selector: str | None = Field(default=None, description="The candidate in Playwright's Python.")
+    likeness: float = Field(ge=0, le=1)
+    support: tuple[str, ...] = Field(default=(), description="What agrees.")
+    against: tuple[str, ...] = Field(default=(), description="What spoke against using it.")
+    picture: str | None = Field(default=None, description="GET it here: the candidate and what is around it.")
+    open: bool = Field(description="Whether POST /api/runs/{req_id}/accept can accept it.")
+
+
+class AcceptRequest(BaseModel):
+    """The step whose offered element is accepted."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"step": 5}]})
+
+    step: int = Field(
+        ge=1, le=100_000, description="The number of the step, from 1: `offered.step` of the run."
+    )
+
+
+class AcceptedElement(BaseModel):
+    """An element that is used for its step from now on; verify the requirement again."""
+
+    req_id: str
+    run_id: str
+    step: int
+    element: str
+    candidate: str
+
+
 class RunView(BaseModel):
     """One run: its progress and its result."""
 
@@ -171,6 +205,7 @@ class RunView(BaseModel):
     duration_ms: float | None = None
     summary: SummaryView
     rca: RcaView | None = None
+    offered: OfferView | None = Field(default=None, description="Only of a single run, not in lists.")
     before: int | None = Field(default=None, description="While it is queued: the number of runs before it.")
     error: str | None = Field(default=None, description="Why there is no verdict.")
     fix: str | None = None

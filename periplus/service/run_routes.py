@@ -13,19 +13,24 @@ from fastapi import Path as InPath
 from fastapi.responses import FileResponse, StreamingResponse
 from fastapi.sse import format_sse_event
 
+from kb_schema.locator_expressions import to_source
 from kb_schema.run_records import Artifact, StoredRun
-from kb_schema.verification import VerificationSummary
+from kb_schema.verification import OfferedElement, VerificationSummary
 from kb_store.audit.audit_recorder import record_async
 from kb_store.runs.run_store import RunStore
+from periplus.service.offered_elements import OfferedElements
 from periplus.service.problem_details import ApiProblem, document_problems
 from periplus.service.requirement_requests import ClientPermissions, build_requirement
 from periplus.service.rest_models import (
     REQ_ID,
     RUN_ID,
+    AcceptedElement,
     AcceptedRun,
+    AcceptRequest,
     ArtifactList,
     ArtifactView,
     CancelledRun,
+    OfferView,
     RcaView,
     RunList,
     RunRequest,
@@ -63,6 +68,7 @@ class RunRoutesContext:
     folder: Path
     """The folder of runs; artifacts outside of it are not served."""
     lending: ClientPermissions
+    offers: OfferedElements
 
 
 def get_run_routes_context(request: Request) -> RunRoutesContext:
@@ -145,7 +151,78 @@ async def list_runs(
 )
 async def get_run(req_id: ReqId, context: RunRoutesContextParam, run_id: OfRun = None) -> RunView:
     """The requirement's newest run, or the one with `run_id`."""
-    return await _view(context, await _find_run(context, req_id, run_id))
+    run = await _find_run(context, req_id, run_id)
+    view = await _view(context, run)
+    offered = _read_offer(run)
+    if offered is None:
+        return view
+    picture = f"/api/runs/{req_id}/offered/picture?run_id={run.run_id}" if offered.screenshot else None
+    told = OfferView(
+        step=offered.step_idx + 1,
+        element=offered.element,
+        candidate=offered.description,
+        selector=to_source(offered.expression) if offered.expression else None,
+        likeness=offered.likeness,
+        support=offered.support,
+        against=offered.against,
+        picture=picture,
+        open=await context.offers.is_open(offered),
+    )
+    return view.model_copy(update={"offered": told})
+
+
+@router.get(
+    "/runs/{req_id}/offered/picture",
+    summary="Get a picture of the offered element",
+    tags=["runs"],
+    response_class=FileResponse,
+    responses={
+        200: {"content": {"image/jpeg": {"schema": {"type": "string", "format": "binary"}}}},
+        **document_problems(401, 404, 422, 429, 503),
+    },
+)
+async def get_offered_picture(
+    req_id: ReqId, context: RunRoutesContextParam, run_id: OfRun = None
+) -> FileResponse:
+    """The candidate of a run with `healing_declined`, and what is around it; secrets are covered."""
+    run = await _find_run(context, req_id, run_id)
+    offered = _read_offer(run)
+    named = offered.screenshot if offered else None
+    path = resolve_inside(context.folder / run.run_id, named) if named else None
+    if path is None:
+        raise ApiProblem(404, "not_found", "the run has no picture of an offered element, or it was deleted")
+    await record_async("artifact_opened", f"offered element of run {run.run_id}", website=run.website_id)
+    return FileResponse(path, media_type="image/jpeg", headers={"Content-Security-Policy": "sandbox"})
+
+
+@router.post(
+    "/runs/{req_id}/accept",
+    response_model=AcceptedElement,
+    summary="Accept the offered element of a run",
+    tags=["runs"],
+    responses=document_problems(401, 403, 404, 409, 422, 429, 503),
+)
+async def accept(
+    body: AcceptRequest, req_id: ReqId, context: RunRoutesContextParam, run_id: OfRun = None
+) -> AcceptedElement:
+    """Later runs use the element that a run with `healing_declined` offered for a step. Verify the requirement again."""
+    run = await _find_run(context, req_id, run_id)
+    offered = _read_offer(run)
+    if offered is None or offered.step_idx != body.step - 1:
+        fix = "only a run with rca.class healing_declined offers one"
+        if offered is not None:
+            fix = f"its step {offered.step_idx + 1} has an offer"
+        raise ApiProblem(
+            409, "not_offered", f"run {run.run_id!r} offers nothing for step {body.step}", fix=fix
+        )
+    await context.offers.accept(offered)
+    return AcceptedElement(
+        req_id=req_id,
+        run_id=run.run_id,
+        step=body.step,
+        element=offered.element,
+        candidate=offered.description,
+    )
 
 
 @router.get(
@@ -321,6 +398,11 @@ async def _view(context: RunRoutesContext, run: StoredRun) -> RunView:
         error=error,
         fix=run.hint,
     )
+
+
+def _read_offer(run: StoredRun) -> OfferedElement | None:
+    told = run.outputs.get("offered")
+    return OfferedElement.model_validate(told) if isinstance(told, dict) else None
 
 
 def _summary(run: StoredRun, kept: VerificationSummary | None) -> SummaryView:

@@ -109,6 +109,8 @@ def build_run_ending(
         outputs["summary"] = report.summary.model_dump(mode="json")
         outputs["rca"] = report.rca.model_dump(mode="json", by_alias=True)
         outputs["title"] = report.title
+        if report.offered is not None:
+            outputs["offered"] = report.offered.model_dump(mode="json")
         outputs["missing"] = [each.model_dump(mode="json") for each in report.missing]
     return RunEnding(
         status=status,

@@ -33,6 +33,7 @@ from periplus.mcp_settings import McpSettings
 from periplus.service.access_control import AccessControl
 from periplus.service.collection_runner import open_collection_runner
 from periplus.service.console_sessions import ConsoleSessions, load_session_key
+from periplus.service.offered_elements import OfferedElements
 from periplus.service.requirement_requests import ClientPermissions
 from periplus.service.run_queue import RunQueue, RunQueueLimits
 from periplus.service.run_routes import RunRoutesContext
@@ -41,6 +42,7 @@ from periplus.service.service_health import BrowserState, HealthReport, check_br
 from periplus.service.service_settings import ServeSettings
 from periplus.service.single_sign_on import OidcSettings, SingleSignOn
 from periplus.service.visits.visit_registry import VisitRegistry
+from periplus.settings import load_settings
 from periplus.verifier_ports import NO_SITE, BrowserCheck, SiteGrant, SubmissionVerifierPort, VerifierOpener
 from periplus.web_server.asgi_app import ServiceApp, ServiceParts
 
@@ -73,6 +75,8 @@ class ServiceOptions:
     read_only: bool = False
     maps: Path | None = None
     """The folder of `periplus map`, with the screenshots of screens."""
+    data_dir: Path | None = None
+    """The folder of the plans of verified requirements; None: `PERIPLUS_DATA_DIR`."""
     oidc: OidcSettings = field(default_factory=OidcSettings)
     """Single sign-on."""
     store_addresses: StoreAddresses | None = None
@@ -150,6 +154,7 @@ async def open_service(
             collections = await stack.enter_async_context(
                 open_collection_runner(wanted.store_addresses, views, wanted.folder, wanted.base_urls)
             )
+        offers = OfferedElements(wanted.data_dir or load_settings().data_dir)
         console = ConsoleContext(
             knowledge_server=server.server_context,
             stores=stores,
@@ -158,13 +163,16 @@ async def open_service(
             queue=queue,
             health=health,
             sessions=access.sessions,
+            offers=offers,
             lockout=access.lockout,
             pictures=ScreenPictures(wanted.maps),
             visits=visits,
             sign_on=None if wanted.oidc.issuer is None else SingleSignOn(wanted.oidc),
         )
         parts = ServiceParts(
-            run_routes=RunRoutesContext(runs, queue, wanted.folder, ClientPermissions(grants, wanted.files)),
+            run_routes=RunRoutesContext(
+                runs, queue, wanted.folder, ClientPermissions(grants, wanted.files), offers
+            ),
             health=health,
             access=access,
             console=console,

@@ -232,7 +232,8 @@ class VerificationNodes:
             update={"failure": failure, "heal_rounds": heal_round, "step_idx": index}
         )
         if evidence.offered is not None:
-            named = evidence.offered.model_copy(update={"req_id": self.requirement.req_id})
+            names = {"req_id": self.requirement.req_id, "website_id": self._target.website_id}
+            named = evidence.offered.model_copy(update=names)
             evidence = evidence.model_copy(update={"offered": named})
         executed = failed.executed if step is not None else None
         if executed is not None and heal_round >= self.max_heal_rounds:

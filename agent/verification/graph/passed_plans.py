@@ -46,14 +46,19 @@ class PassedPlans:
         path = self._path(website_id, req_id).with_suffix(_OFFERED)
         await asyncio.to_thread(_write_file, path, offered.model_dump_json())
 
+    async def find_offer(self, website_id: str, req_id: str) -> OfferedElement | None:
+        """Return the element that waits for an answer; None if there is none."""
+        return await asyncio.to_thread(self._read_offer, website_id, req_id)
+
     async def accept(self, website_id: str, req_id: str, step_idx: int) -> OfferedElement:
         """Use the offered element for the step from now on, and return it. Raises `NothingOffered`."""
         return await asyncio.to_thread(self._accept, website_id, req_id, step_idx)
 
     def _accept(self, website_id: str, req_id: str, step_idx: int) -> OfferedElement:
-        path = self._path(website_id, req_id)
+        path, offered = self._path(website_id, req_id), self._read_offer(website_id, req_id)
+        if offered is None:
+            raise NothingOffered(req_id, step_idx, None)
         try:
-            offered = OfferedElement.model_validate_json(path.with_suffix(_OFFERED).read_text("utf-8"))
             plan = VerificationPlan.model_validate_json(path.read_text("utf-8"))
         except (OSError, ValidationError):
             raise NothingOffered(req_id, step_idx, None) from None
@@ -65,6 +70,13 @@ class PassedPlans:
         _write_file(path, plan.model_copy(update={"steps": tuple(steps)}).model_dump_json())
         path.with_suffix(_OFFERED).unlink()
         return offered
+
+    def _read_offer(self, website_id: str, req_id: str) -> OfferedElement | None:
+        path = self._path(website_id, req_id).with_suffix(_OFFERED)
+        try:
+            return OfferedElement.model_validate_json(path.read_text("utf-8"))
+        except (OSError, ValidationError):
+            return None
 
     def _read(self, website_id: str, requirement: Requirement) -> VerificationPlan | None:
         try:

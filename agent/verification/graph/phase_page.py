@@ -182,7 +182,9 @@ class BrowserPhasePage:
         done = await execute_step(self._page, step, heal_round=heal_round)
         if isinstance(done, ExecutedStep):
             return self._with_screenshot_path(done)
-        return FailedStep(done.failure, done.evidence, self._with_screenshot_path(done.executed))
+        return FailedStep(
+            done.failure, self._with_picture_path(done.evidence), self._with_screenshot_path(done.executed)
+        )
 
     async def heal(self, step: PlanStep, failed: FailedStep, round_: int) -> StepHealing:
         """Run one round of healing."""
@@ -192,6 +194,13 @@ class BrowserPhasePage:
         if done.screenshot is None or "/" in done.screenshot:
             return done
         return done.model_copy(update={"screenshot": f"{self._shots}/{done.screenshot}"})
+
+    def _with_picture_path(self, evidence: FailureEvidence) -> FailureEvidence:
+        offered = evidence.offered
+        if offered is None or offered.screenshot is None or "/" in offered.screenshot:
+            return evidence
+        named = offered.model_copy(update={"screenshot": f"{self._shots}/{offered.screenshot}"})
+        return evidence.model_copy(update={"offered": named})
 
 
 def _build_executed_step(step: PlanStep) -> ExecutedStep:

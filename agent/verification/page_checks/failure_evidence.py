@@ -24,6 +24,7 @@ from agent.page.live_selectors import resolve_selector, summarize_selector
 from agent.page.page_changes import wait_for_change
 from agent.page.page_problems import NO_PAGE_PROBLEMS, PageProblems, read_page_problems
 from agent.page.page_watchdog import read_end_reason
+from agent.playwright_locators.locator_proof import to_locator
 from agent.verification.page_checks import planned_actions, similar_elements
 from agent.verification.page_checks.verification_page import VerificationPage
 from kb_schema.action_types import canonical
@@ -264,7 +265,12 @@ async def _build_offer(
     if choice.selector is not None:
         expression = await planned_actions.expression_for(site_page, choice.selector, candidate.seen)
         offered = offered.model_copy(update={"expression": expression})
-    return site_page.keepable(offered)
+    offered = site_page.keepable(offered)
+    if not offered.expression:
+        return offered
+    place = to_locator(site_page.page, offered.expression)
+    picture = await site_page.shoot(f"step_{step.step_idx + 1}_offered", place)
+    return offered.model_copy(update={"screenshot": picture})
 
 
 async def is_site_reachable(site_page: VerificationPage) -> bool:

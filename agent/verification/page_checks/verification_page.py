@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from playwright.async_api import Browser, BrowserContext, Page, StorageState
+from playwright.async_api import Browser, BrowserContext, FloatRect, Locator, Page, StorageState
 from playwright.async_api import Error as DriverError
 
 from agent import retry_limits
@@ -35,6 +35,8 @@ from kb_schema.url_patterns import origin_of, relative_path
 from kb_schema.verification import ConsoleLine, DismissedOverlay, NetworkRequest, PlanStep, RequirementStep
 
 M = TypeVar("M", bound=Model)
+AROUND_PX = 80
+"""What a picture of one element shows on each side of it, in CSS pixels."""
 SHORTEST_UNIQUE = 4
 """Least length of `{unique}` and of secrets that are replaced in texts."""
 
@@ -314,9 +316,9 @@ class VerificationPage:
             self.dialogs_of_step.append(said)
             self.tell(DialogAnswered(said.kind, self.redact(said.message), said.accepted))
 
-    async def shoot(self, name: str) -> str | None:
+    async def shoot(self, name: str, around: Locator | None = None) -> str | None:
         """Take a screenshot with its secrets covered; return its file name. None without a folder, and if the
-        secrets cannot be covered.
+        secrets cannot be covered. `around`: only this element, with `AROUND_PX` on each side.
         """
         if self.folder is None:
             return None
@@ -325,8 +327,16 @@ class VerificationPage:
                 veil = self._veils.setdefault(self.page, SecretMask(self.page, self.hidden))
                 await veil.draw()
             file = f"{name}.jpg"
-            await self.page.screenshot(path=self.folder / file, type="jpeg", quality=70, timeout=5_000)
-            return file
+            path, most = self.folder / file, 5_000
+            if around is None:
+                await self.page.screenshot(path=path, type="jpeg", quality=70, timeout=most)
+                return file
+            clip = await _frame_of(self.page, around)
+            if clip is not None:
+                await self.page.screenshot(
+                    path=path, type="jpeg", quality=80, timeout=most, clip=clip, full_page=True
+                )
+                return file
         return None
 
 
@@ -383,6 +393,21 @@ async def open_verification_page(
         if browser.is_connected():
             with suppress(DriverError):
                 await context.close()
+
+
+async def _frame_of(page: Page, element: Locator) -> FloatRect | None:
+    """Return the place of an element in its document, with what is around it; None if it has none."""
+    box = await element.bounding_box(timeout=2_000)
+    if box is None:
+        return None
+    scrolled = await page.evaluate("[window.scrollX, window.scrollY]")
+    left, top = box["x"] + scrolled[0] - AROUND_PX, box["y"] + scrolled[1] - AROUND_PX
+    return {
+        "x": max(0.0, left),
+        "y": max(0.0, top),
+        "width": box["width"] + 2 * AROUND_PX + min(0.0, left),
+        "height": box["height"] + 2 * AROUND_PX + min(0.0, top),
+    }
 
 
 def _replace_texts(model: M, swap: Callable[[str], str]) -> M:

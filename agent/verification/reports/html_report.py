@@ -40,6 +40,8 @@ class ReportedRequirement:
     """The source of the generated test."""
     healed: int
     """Number of steps that passed after healing."""
+    offered: str | None = None
+    """A picture of the offered element, as a data URI."""
 
 
 def write_html(
@@ -92,7 +94,8 @@ def _part(report: VerdictReport, folder: Path, pictures: _EmbeddedPictures) -> R
     if test is not None and (folder / test).is_file():
         source = (folder / test).read_text(encoding="utf-8")
     healed = sum(bool(each.heals) and each.step.status == "success" for each in steps)
-    return ReportedRequirement(report, steps, source, healed)
+    offered = pictures.of(report.offered.screenshot) if report.offered is not None else None
+    return ReportedRequirement(report, steps, source, healed, offered)
 
 
 class _EmbeddedPictures:
