@@ -23,7 +23,9 @@ from agent.healing.identity_check import take_sighting
 from agent.locators.page_scan import scan_page
 from agent.locators.stable_selectors import choose_element_selectors
 from agent.optimization.locator_candidates import LocatorCandidates, NearestCandidate, find_locator_candidates
+from agent.optimization.locator_description import describe_locator
 from agent.optimization.past_executions import find_page_at_failure
+from agent.optimization.source_history import RecordedRename, find_renames
 from agent.optimization.suite_runner import (
     FailureAnswer,
     FailureHandler,
@@ -37,6 +39,7 @@ from agent.page.errors import GateFailed, GatePoint, PageError
 from agent.page.page_problems import read_page_problems
 from agent.telemetry import span
 from kb_schema.fingerprints import Fingerprint
+from kb_schema.suite_optimization import FailedTest
 from kb_schema.verification import FailureKind
 
 FingerprintLookup = Callable[[LiveFailure], Fingerprint | None]
@@ -133,12 +136,21 @@ async def _answer_from_trace(
         await page.set_content(moment.html, wait_until="commit")
         if await page.locator(failed.locator.selector).count():
             return RaiseFailure("the element is there", failed.evidence)
-        found = await find_locator_candidates(page, failed, known=known, stored=True)
+        renames = () if known is not None else await find_recorded_renames(failed)
+        found = await find_locator_candidates(page, failed, known=known, stored=True, renames=renames)
     finally:
         await browser.close()
     if not found.candidates:
         return RaiseFailure(found.reason, failed.evidence)
     return SubstituteLocator(found.candidates[0], failed.evidence, found.candidates[1:])
+
+
+async def find_recorded_renames(failed: FailedTest) -> tuple[RecordedRename, ...]:
+    """Return what git says the words and identifiers of a failing locator were replaced by."""
+    meaning = describe_locator(failed.locator.links) if failed.locator is not None else None
+    if meaning is None:
+        return ()
+    return await find_renames(Path(failed.file).absolute(), meaning.searchable)
 
 
 @asynccontextmanager
@@ -286,7 +298,12 @@ class _LiveDiagnosis:
 
     async def _synthesized(self) -> LocatorCandidates:
         found = await find_locator_candidates(
-            self.page, self.failed, known=self.known, others=self.others, gate_s=self.policy.gate_s
+            self.page,
+            self.failed,
+            known=self.known,
+            others=self.others,
+            gate_s=self.policy.gate_s,
+            renames=() if self.known is not None else await find_recorded_renames(self.failed),
         )
         if found.nearest is not None:
             self._nearest(found.nearest)

@@ -28,6 +28,7 @@ from agent.locators.page_scan import scan_page
 from agent.locators.stable_selectors import choose_selectors
 from agent.optimization.locator_description import LocatorDescription, describe_locator
 from agent.optimization.locator_targets import TargetDecision, find_locator_target, has_all_words
+from agent.optimization.source_history import RecordedRename
 from agent.page import actionability_gate, in_page_library
 from agent.page.errors import GateFailed
 from agent.playwright_locators.expression_candidates import list_locator_candidates as expressions
@@ -78,7 +79,7 @@ class NearestCandidate:
 
     called: str
     score: float
-    verdict: Literal["same", "ambiguous", "other"]
+    verdict: Literal["same", "offered", "ambiguous", "other"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +107,12 @@ async def find_locator_candidates(
     others: Sequence[Fingerprint] = (),
     gate_s: float = 1.0,
     stored: bool = False,
+    renames: Sequence[RecordedRename] = (),
 ) -> LocatorCandidates:
     """Return the candidates for the element.
 
     `known`: its fingerprint from a passing test; `stored`: the page is only a stored copy, on which the gate
-    cannot be checked. Raises `PageGone`, `ScriptFailed`.
+    cannot be checked; `renames`: what git says of its words, where no passing test is known. Raises `PageGone`, `ScriptFailed`.
     """
     action = failed.action.removeprefix("expect.")
     if failed.locator is None or (action in _LISTS and known is None):
@@ -137,9 +139,15 @@ async def find_locator_candidates(
     else:
         inside = await _inside(page, index, meaning)
         heard = find_locator_target(
-            index, meaning, action=action, inside=inside, expecting=expecting, existence=action in _EXISTENCE
+            index,
+            meaning,
+            action=action,
+            inside=inside,
+            expecting=expecting,
+            existence=action in _EXISTENCE,
+            renames=renames,
         )
-        nearest, reason = _describe_nearest(heard), heard.reason
+        nearest, reason = _describe_nearest(heard, expecting=expecting), heard.reason
         found = _trusted(heard, meaning, action)
     if found is None:
         if nearest is not None and nearest.verdict == "same":
@@ -256,13 +264,17 @@ def _nearest_of(match: FingerprintMatch) -> NearestCandidate | None:
     return NearestCandidate(_called(match.best.seen), match.best.score, verdicts[match.outcome])
 
 
-def _describe_nearest(heard: TargetDecision) -> NearestCandidate | None:
+def _describe_nearest(heard: TargetDecision, *, expecting: bool) -> NearestCandidate | None:
     if heard.nearest is None:
         return None
     score = min(1.0, heard.nearest.weight / 4)
-    verdict: Literal["same", "ambiguous", "other"] = (
-        "same" if heard.best else "ambiguous" if heard.ambiguous else "other"
-    )
+    verdict: Literal["same", "offered", "ambiguous", "other"] = "other"
+    if heard.best is not None:
+        verdict = "same"
+    elif heard.ambiguous:
+        verdict = "ambiguous"
+    elif heard.offered and not expecting:
+        verdict = "offered"
     return NearestCandidate(_called(heard.nearest.seen), score, verdict)
 
 

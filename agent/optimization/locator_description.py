@@ -101,6 +101,11 @@ class LocatorDescription:
     """Calls after the last describing one that demand more of the element: `and_`, `filter`."""
 
     @property
+    def searchable(self) -> tuple[str, ...]:
+        """Return its words and identifiers, as they may be written in a source file."""
+        return (*self.words, *self.identifiers)
+
+    @property
     def is_content(self) -> bool:
         """Its words are page content rather than the name of a control: they are expected, not used to find
         it.

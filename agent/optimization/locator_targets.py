@@ -7,7 +7,7 @@ elements with a fingerprint are found by `agent/healing`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from agent.healing.fingerprint_comparison import compare_fingerprints
@@ -16,6 +16,7 @@ from agent.locators.page_index import IndexedElement, PageIndex
 from agent.locators.role_hints import select_fitting_elements
 from agent.locators.word_comparison import normalize_words
 from agent.optimization.locator_description import OPERABLE, LocatorDescription, describe_locator
+from agent.optimization.source_history import RecordedRename
 from kb_schema.fingerprints import Fingerprint
 from kb_schema.text_similarity import identifier_likeness, is_destructive, meaning_likeness
 
@@ -86,6 +87,8 @@ class TargetDecision:
     nearest: TargetCandidate | None
     reason: str
     ambiguous: bool = False
+    offered: bool = False
+    """The nearest one leads, but too little speaks for it: a person decides."""
 
 
 def find_locator_target(
@@ -96,11 +99,13 @@ def find_locator_target(
     inside: Collection[int] | None = None,
     expecting: bool = False,
     existence: bool = False,
+    renames: Sequence[RecordedRename] = (),
 ) -> TargetDecision:
     """Return the element the locator means.
 
     `inside`: positions of the elements within its container, if the page has it. `expecting`: the call is an
-    assertion; `existence`: it asserts that the element is present.
+    assertion; `existence`: it asserts that the element is present. `renames`: what git says its words and identifiers
+    were replaced by.
     """
     prints = PageFingerprints(index)
     shown = [each for each in index.elements if each.visible or each.by_label]
@@ -110,13 +115,14 @@ def find_locator_target(
         TargetCandidate(each.at, seen, found)
         for each in pool
         if (expecting or each.enabled or each.by_label)
-        and (found := tuple(_witnesses(each, seen := prints.of(each.at), meaning, inside, pool)))
+        and (found := tuple(_witnesses(each, seen := prints.of(each.at), meaning, inside, pool, renames)))
     ]
     told = [each for each in heard if any(one.telling for one in each.witnesses)]
     told = [
         each
         for each in told
-        if _may_be(meaning, each, expecting=expecting) and _may_stand(meaning, each, inside)
+        if (_is_renamed(each) or _may_be(meaning, each, expecting=expecting))
+        and _may_stand(meaning, each, inside)
     ]
     told.sort(key=lambda each: (-each.weight, each.at))
     if not told:
@@ -129,10 +135,16 @@ def find_locator_target(
     unsaid = existence and not _says_just_that(meaning, best.seen)
     enough = ENOUGH_TO_DESTROY if destroys or unsaid else ENOUGH
     if len(best.witnesses) < enough:
+        said = ", ".join(best.reasons)
         return TargetDecision(
-            None, best, f"only {len(best.witnesses)} of {enough} witnesses: {', '.join(best.reasons)}"
+            None, best, f"only {len(best.witnesses)} of {enough} witnesses: {said}", offered=True
         )
     return TargetDecision(best, best, f"{', '.join(best.reasons)} agree")
+
+
+def _is_renamed(heard: TargetCandidate) -> bool:
+    """Return whether git says that it has the new words; then they do not contradict the old ones."""
+    return heard.has("history")
 
 
 def has_all_words(meaning: LocatorDescription, seen: Fingerprint) -> bool:
@@ -182,7 +194,9 @@ def _witnesses(
     meaning: LocatorDescription,
     inside: Collection[int] | None,
     pool: Collection[IndexedElement],
+    renames: Sequence[RecordedRename],
 ) -> Iterator[TargetEvidence]:
+    yield from _by_history(element, seen, renames)
     yield from _by_words(element, seen, meaning)
     yield from _by_identifiers(element, meaning)
     if meaning.role is not None and element.role == meaning.role:
@@ -214,6 +228,16 @@ def _is_alone(
     named = {normalize_words(each) for each in (*meaning.identifiers, *meaning.classes, meaning.role or "")}
     said = meaning.type == element.attributes.get("type") if meaning.type else element.role in named
     return said and sum(kind(each) == kind(element) for each in among) == 1
+
+
+def _by_history(
+    element: IndexedElement, seen: Fingerprint, renames: Sequence[RecordedRename]
+) -> Iterator[TargetEvidence]:
+    said = {normalize_words(each) for each in seen.words}
+    for each in renames:
+        if normalize_words(each.after) in said or each.after in element.identities:
+            yield TargetEvidence("history", str(each), 2.0, telling=True)
+            return
 
 
 def _by_words(

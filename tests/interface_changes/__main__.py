@@ -3,6 +3,7 @@
     python -m tests.interface_changes measure [SITE ...] [--only OPERATOR ...] [--again] [--why]
     python -m tests.interface_changes serve SITE [OPERATOR ...]     show a changed site in your browser
     python -m tests.interface_changes report
+    python -m tests.interface_changes folds       thresholds set on the other sites, and what they find on each
 
 `measure` keeps each result in out/interface-changes/SITE.jsonl and leaves it out the next time (`--again` repeats it).
 """
@@ -24,8 +25,11 @@ from periplus.session_setup import start_browser
 from tests.interface_changes.change_figures import print_tables
 from tests.interface_changes.measurement import Bench, Measured, open_bench, read_record, to_record
 from tests.interface_changes.operators import apply_operators, list_operators
+from tests.interface_changes.page_records import read_records, record_site, write_records
 from tests.interface_changes.site_models import SITES
 from tests.interface_changes.site_server import is_installed, serve_site
+from tests.interface_changes.threshold_folds import list_cases as list_located_controls
+from tests.interface_changes.threshold_folds import print_folds
 
 OUT = Path("out/interface-changes")
 DOUBLES = 5
@@ -90,6 +94,18 @@ def _read(file: Path) -> Iterator[Measured]:
             yield read_record(json.loads(line))
 
 
+async def fold(console: Console) -> None:
+    """Record the pages that are not recorded yet, and print what is found on each site with the others' thresholds."""
+    async with start_browser(headed=False) as browser:
+        for site in SITES:
+            file = OUT / "pages" / f"{site}.jsonl"
+            if is_installed(SITES[site].make) and not file.is_file():
+                write_records(await record_site(browser, site), file)
+    files = [OUT / "pages" / f"{site}.jsonl" for site in SITES]
+    records = [page for file in files if file.is_file() for page in read_records(file)]
+    print_folds(list_located_controls(records), console)
+
+
 def serve(site: str, names: Sequence[str], console: Console) -> None:
     """Show a changed site until Enter is pressed."""
     changed = apply_operators(site, tuple(names))
@@ -119,8 +135,9 @@ def main() -> int:
     sub.add_argument("site", choices=SITES)
     sub.add_argument("operators", nargs="*")
     commands.add_parser("report")
+    commands.add_parser("folds")
     options = parser.parse_args()
-    console = Console(width=140)
+    console = Console(width=170)
     unknown = set(getattr(options, "sites", [])) - SITES.keys()
     if unknown:
         parser.error(f"there is no site {', '.join(sorted(unknown))}; there are {', '.join(SITES)}")
@@ -129,7 +146,9 @@ def main() -> int:
     elif options.command == "measure":
         sites = options.sites or list(SITES)
         asyncio.run(measure(sites, options.only, console, again=options.again, why=options.why))
-    if options.command != "serve":
+    elif options.command == "folds":
+        asyncio.run(fold(console))
+    if options.command in ("measure", "report"):
         print_tables([each for site in SITES for each in _read(OUT / f"{site}.jsonl")], console)
     return 0
 
