@@ -150,7 +150,7 @@ async def find_recorded_renames(failed: FailedTest) -> tuple[RecordedRename, ...
     meaning = describe_locator(failed.locator.links) if failed.locator is not None else None
     if meaning is None:
         return ()
-    return await find_renames(Path(failed.file).absolute(), meaning.searchable)
+    return await find_renames(failed.file, meaning.searchable)
 
 
 @asynccontextmanager

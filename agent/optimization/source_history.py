@@ -42,17 +42,17 @@ class RecordedRename:
         return f"git: {self.before[:60]!r} became {self.after[:60]!r} in {self.file} ({self.commit})"
 
 
-async def find_renames(near: Path, words: Iterable[str]) -> tuple[RecordedRename, ...]:
+async def find_renames(near: str | Path, words: Iterable[str]) -> tuple[RecordedRename, ...]:
     """Return what these words and identifiers were replaced by in the repository that contains a path, newest first.
 
     Empty outside of a repository, without git, and for words that no commit replaced. A text that destroys something
     is never taken as the new name of one that does not.
     """
-    return await asyncio.to_thread(_find_renames, near, tuple(dict.fromkeys(words))[:MOST_WORDS])
+    return await asyncio.to_thread(_find_renames, Path(near), tuple(dict.fromkeys(words))[:MOST_WORDS])
 
 
 def _find_renames(near: Path, words: Sequence[str]) -> tuple[RecordedRename, ...]:
-    folder = near if near.is_dir() else near.parent
+    folder = near if near.is_dir() else near.absolute().parent
     top = _git(folder, "rev-parse", "--show-toplevel")
     if top is None:
         return ()
@@ -120,10 +120,18 @@ def find_replacement(word: str, old: str, new: str) -> str | None:
         return None
     place = before.index(word)
     for kind, a, b, c, d in difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
-        if kind == "replace" and a <= place < b and b - a == d - c:
-            found = after[c + place - a]
+        if kind == "replace" and a <= place < b:
+            at = c + place - a
+            known = b - a == d - c or _stands_between(before, place, after, at)
+            found = after[at] if known else ""
             return found if found and len(found) <= LONGEST else None
     return None
+
+
+def _stands_between(before: Sequence[str], place: int, after: Sequence[str], at: int) -> bool:
+    """Return whether the pieces on both sides are the same: something else was added to the line."""
+    sides = [(place + step, at + step) for step in (-1, 1)]
+    return all(0 <= a < len(before) and 0 <= b < len(after) and before[a] == after[b] for a, b in sides)
 
 
 def _split(line: str) -> list[str]:

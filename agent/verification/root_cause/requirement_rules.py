@@ -94,7 +94,7 @@ def _declined(case: StepFailureCase) -> Iterator[RuleFinding]:
     nearest, offered = quote_excerpt(facts.nearest or "another element"), facts.offered
     support = f"; what agrees: {', '.join(offered.support)}" if offered and offered.support else ""
     against = tuple(f"against it: {each}" for each in offered.against) if offered else ()
-    accept = "write its name in the requirement"
+    accept = "write its name in the requirement, or in the test"
     if offered is not None and offered.selector is not None:
         accept = f"accept it: periplus verify FILES --accept {offered.req_id}:{offered.step_idx + 1}"
     yield RuleFinding(
