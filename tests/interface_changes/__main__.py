@@ -3,6 +3,7 @@
     python -m tests.interface_changes measure [SITE ...] [--only OPERATOR ...] [--again] [--why]
     python -m tests.interface_changes serve SITE [OPERATOR ...]     show a changed site in your browser
     python -m tests.interface_changes report
+    python -m tests.interface_changes suites [SITE ...]     the generated tests in plain pytest, with each bug
     python -m tests.interface_changes folds       thresholds set on the other sites, and what they find on each
 
 `measure` keeps each result in out/interface-changes/SITE.jsonl and leaves it out the next time (`--again` repeats it).
@@ -15,6 +16,7 @@ import asyncio
 import json
 import random
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +25,7 @@ from rich.console import Console
 
 from periplus.session_setup import start_browser
 from tests.interface_changes.change_figures import print_tables
+from tests.interface_changes.generated_suites import check_suite_in_thread, print_suites
 from tests.interface_changes.measurement import Bench, Measured, open_bench, read_record, to_record
 from tests.interface_changes.operators import apply_operators, list_operators
 from tests.interface_changes.page_records import read_records, record_site, write_records
@@ -94,6 +97,19 @@ def _read(file: Path) -> Iterator[Measured]:
             yield read_record(json.loads(line))
 
 
+async def check_suites(sites: Sequence[str], console: Console) -> None:
+    """Run the generated tests of each site, unchanged and with each bug."""
+    found = []
+    async with start_browser(headed=False) as browser, open_bench(browser) as bench:
+        for site in sites:
+            if is_installed(SITES[site].make):
+                plans = await bench.build_plans(site)
+                with tempfile.TemporaryDirectory(prefix="periplus-suites-") as folder:
+                    found.append(await check_suite_in_thread(site, plans, Path(folder)))
+                print_suites(found[-1:], console)
+    print_suites(found, console)
+
+
 async def fold(console: Console) -> None:
     """Record the pages that are not recorded yet, and print what is found on each site with the others' thresholds."""
     async with start_browser(headed=False) as browser:
@@ -136,6 +152,8 @@ def main() -> int:
     sub.add_argument("operators", nargs="*")
     commands.add_parser("report")
     commands.add_parser("folds")
+    sub = commands.add_parser("suites")
+    sub.add_argument("sites", nargs="*", metavar="SITE")
     options = parser.parse_args()
     console = Console(width=170)
     unknown = set(getattr(options, "sites", [])) - SITES.keys()
@@ -146,6 +164,8 @@ def main() -> int:
     elif options.command == "measure":
         sites = options.sites or list(SITES)
         asyncio.run(measure(sites, options.only, console, again=options.again, why=options.why))
+    elif options.command == "suites":
+        asyncio.run(check_suites(options.sites or list(SITES), console))
     elif options.command == "folds":
         asyncio.run(fold(console))
     if options.command in ("measure", "report"):

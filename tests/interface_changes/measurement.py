@@ -93,6 +93,10 @@ class Bench:
         default_factory=dict
     )
 
+    async def build_plans(self, site: str) -> dict[str, VerificationPlan]:
+        """Return the plan of each requirement of a site, with which it passed."""
+        return {each: (await self._read_healthy(site, each))[1] for each in build_requirements(SITES[site])}
+
     async def _read_healthy(
         self, site: str, requirement: str
     ) -> tuple[Requirement, VerificationPlan, list[list[str]]]:
