@@ -194,7 +194,23 @@ def _is_one_of(seen: Fingerprint, others: Sequence[Fingerprint], known: Fingerpr
     """Whether its role and name are exactly those of another known element."""
     if (seen.role, seen.name) == (known.role, known.name):
         return False
-    return any(seen.name and (seen.role, seen.name) == (other.role, other.name) for other in others)
+    return any(is_named_as(seen, other) and not keeps_identifier(known, seen, other) for other in others)
+
+
+def is_named_as(seen: Fingerprint, other: Fingerprint) -> bool:
+    """Return whether both have the same role and name."""
+    return bool(seen.name) and (seen.role, seen.name) == (other.role, other.name)
+
+
+def keeps_identifier(known: Fingerprint, seen: Fingerprint, other: Fingerprint) -> bool:
+    """Return whether a test id or id is the known element's own, and not that of the other one: the known element has
+    the other one's words now.
+    """
+    pairs = [
+        (known.test_id, seen.test_id, other.test_id),
+        (known.attributes.get("id"), seen.attributes.get("id"), other.attributes.get("id")),
+    ]
+    return any(ours is not None and ours == now and ours != its for ours, now, its in pairs)
 
 
 def find_by_same_address(prints: PageFingerprints, known: Fingerprint) -> int | None:

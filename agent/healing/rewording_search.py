@@ -15,7 +15,7 @@ from agent.healing.fingerprint_comparison import (
     compare_fingerprints,
     kind_of,
 )
-from agent.healing.fingerprint_search import list_search_candidates
+from agent.healing.fingerprint_search import is_named_as, keeps_identifier, list_search_candidates
 from agent.healing.recorded_words import bears_words, list_harms, list_other_acts, read_words
 from agent.locators.page_index import PageIndex
 from kb_schema.fingerprints import Fingerprint
@@ -78,7 +78,6 @@ def _list_rivals(
 ) -> list[tuple[int, Fingerprint]]:
     """Return the elements of its kind that are not known as another one."""
     fellows = {words(each) for each in known.neighbours}
-    taken = {(each.role, each.name) for each in others}
     return [
         (at, seen)
         for at, seen in list_search_candidates(index, known)
@@ -87,18 +86,21 @@ def _list_rivals(
         and bool(seen.words or seen.icon or not known.words)
         and (seen.role == known.role or kind_of(known) == "press")
         and (seen.name is None or words(seen.name) not in fellows)
-        and (seen.role, seen.name) not in taken
+        and not any(is_named_as(seen, each) and not keeps_identifier(known, seen, each) for each in others)
     ]
 
 
 def _has_standing(known: Fingerprint, each: RewordedCandidate) -> bool:
     """Whether it is more than any element of its kind: by an identifier, its place among its neighbours, or, if it
-    had none, as the only one in its place of the very same region.
+    had none, as the only one in its place of the very same region. Of a field: also as the only one left of its kind
+    among its neighbours, wherever it stands among them.
     """
     support = set(each.support)
+    left = kind_of(known) not in (None, "press") and {"only one", "neighbours"} <= support
     alone = not known.neighbours and bool(known.region) and known.region == each.seen.region
     return (
         "identifier" in support
+        or left
         or {"place", "neighbours"} <= support
         or (alone and {"place", "only one"} <= support)
     )

@@ -97,7 +97,7 @@ def _run_with_bugs(
         urls = [each.base for each in servers]
         fixtures.write_text(fixtures.read_text() + SHORT.format(urls=urls, names=bugs))
         file = folder / "bugs.xml"
-        run(plain_python(), folder, urls[0], chromium, f"--junitxml={file}", test, secrets={})
+        run(plain_python(), folder, urls[0], chromium, f"--junitxml={file}", "--tb=short", test, secrets={})
     told = dict(_read_results(file))
     for bug in bugs:
         found = [problem for name, problem in told.items() if bug in re.split(r"[\[\]-]", name)]
