@@ -212,11 +212,9 @@ async def served(
     )
     wanted = ServiceOptions(
         host="127.0.0.1", settings=known, mcp=McpSettings(tokens=data_dir / "tokens.json", burst=100_000, rate_per_second=100_000),
-        folder=data_dir / "runs", files=data_dir / "files", maps=maps, oidc=oidc or OidcSettings(),
+        folder=data_dir / "runs", files=data_dir / "files", maps=maps, data_dir=data_dir, oidc=oidc or OidcSettings(),
         limits=limits or RunQueueLimits(grace_s=2, stop_s=2, cancel_s=2), base_urls=base_urls or {},
         store_addresses=StoreAddresses(data_dir=str(data_dir), mongodb_url=mongodb_url),
-        folder=data_dir / "runs", files=data_dir / "files", maps=maps, data_dir=data_dir, oidc=oidc or OidcSettings(),
-        limits=limits or RunQueueLimits(grace_s=2, stop_s=2, cancel_s=2),
     )  # fmt: skip
     async with AsyncExitStack() as stack:
         stores = await stack.enter_async_context(open_stores(data_dir, mongodb_url=mongodb_url))
