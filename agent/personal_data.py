@@ -20,8 +20,10 @@ _NAME = re.compile("[A-Za-z0-9]{2,}")
 
 class _PersonalWords(Secrets):
     """Like `Secrets`, except that a single word is removed only as a whole word: names are short and occur
-    inside other words.
+    inside other words. What a person said in other case is ordinary text.
     """
+
+    disguised = False
 
     def __init__(self) -> None:
         super().__init__()

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from urllib.parse import quote, quote_plus
 
+from agent.secret_disguises import SecretDisguises
 from kb_schema.templates import as_text, css_string, xpath_literal
 
 REDACTED = "•••"
@@ -23,10 +24,11 @@ SHORTEST = 3
 """Shorter secrets are not redacted: they would remove ordinary words."""
 SHORTEST_CUT = 4
 """Characters of a secret that are removed at a point where a text was truncated."""
-SHORTEST_DISGUISED = 6
-"""Characters of a secret whose disguises are searched."""
 SHORTEST_BASE64 = 8
 """Characters of base64 that are searched inside longer base64: shorter ones match by chance."""
+LONG = 5_000
+"""Characters from which on a text without a disguise is remembered."""
+LATEST_PAGES = 8
 
 _SAFE = (
     "",
@@ -46,10 +48,17 @@ _CUT = re.compile(r"(…|\.\.\.)")
 class Secrets:
     """The secrets of a session. Values can be added, never removed."""
 
+    disguised = True
+    """Whether disguises are searched as well (`agent.secret_disguises`)."""
+
     def __init__(self) -> None:
         self._values: set[str] = set()
         self._spelt: list[str] = []
         """Longest first, so that no part of a secret remains after a shorter one inside it was replaced."""
+        self._disguises: SecretDisguises | None = None
+        """Made at the first use after a secret was added."""
+        self._clean: deque[str] = deque(maxlen=LATEST_PAGES)
+        """Long texts without a disguise: a page is redacted for each of its readers."""
         _LATEST.append(self)
 
     def __bool__(self) -> bool:
@@ -60,6 +69,13 @@ class Secrets:
         """The plain values, for hiding them on the page."""
         return frozenset(self._values)
 
+    @property
+    def disguises(self) -> SecretDisguises:
+        """The disguises of the values."""
+        if self._disguises is None:
+            self._disguises = SecretDisguises(self._values)
+        return self._disguises
+
     def keep(self, value: Any) -> None:
         """Register a value and every text and number in it."""
         new = {text for text in _texts(value) if len(text) >= SHORTEST} - self._values
@@ -68,6 +84,8 @@ class Secrets:
         self._values |= new
         spelt = set(self._spelt).union(*map(spellings, new))
         self._spelt = sorted(spelt, key=lambda text: (-len(text), text))
+        self._disguises = None
+        self._clean.clear()
 
     def redact(self, data: Any) -> Any:
         """Return JSON data with every secret replaced, also inside longer strings and in keys."""
@@ -88,7 +106,15 @@ class Secrets:
         for secret in self._spelt:
             if secret in text:
                 text = text.replace(secret, REDACTED)
-        return self._without_cuts(text) if "…" in text or "..." in text else text
+        text = self._without_cuts(text) if "…" in text or "..." in text else text
+        if not self.disguised:
+            return text
+        if len(text) < LONG:
+            return self.disguises.cut_from(text, REDACTED)
+        if text not in self._clean:
+            text = self.disguises.cut_from(text, REDACTED)
+            self._clean.append(text)
+        return text
 
     def _without_cuts(self, text: str) -> str:
         """Remove the rest of a secret where the text was truncated before."""
@@ -143,30 +169,6 @@ def _written(text: str) -> Iterator[str]:
     yield from _markup(text)
     yield from _literals(text)
     yield from _bytes(text.encode("utf-8", "replace"))
-    yield from _disguised(text)
-
-
-def _disguised(text: str) -> Iterator[str]:
-    """As a page may repeat it so that it is not recognised: every character escaped, reversed, in other case, twice
-    in base64, in UTF-16. Short secrets and plain words are left out: their disguises are ordinary text.
-    """
-    if len(text) < SHORTEST_DISGUISED or text.isalpha():
-        return
-    plain = text.encode("utf-8", "replace")
-    codes = [ord(each) for each in text]
-    for form in ("%{:02x}", "%{:02X}", "\\x{:02x}", "\\x{:02X}"):
-        yield "".join(map(form.format, plain))
-    for form in ("\\u{:04x}", "\\u{:04X}", "\\u{{{:x}}}", "&#{};", "&#x{:x};", "&#x{:X};"):
-        yield "".join(map(form.format, codes))
-    yield from (text[::-1], text.lower(), text.upper(), text.swapcase())
-    for encode in (base64.b64encode, base64.urlsafe_b64encode):
-        yield encode(base64.b64encode(plain)).decode().rstrip("=")
-    for order in ("utf-16-le", "utf-16-be"):
-        wide = text.encode(order, "replace")
-        yield wide.hex()
-        yield base64.b64encode(wide).decode().rstrip("=")
-    for gap in (" ", "-", "\u200b", "\xad"):
-        yield gap.join(text)
 
 
 def _percent(text: str) -> Iterator[str]:

@@ -1,12 +1,14 @@
 // Covers secrets on a filmed page: fields show discs, text is painted over. Runs in an isolated world, where
 // the page's scripts can neither see nor hook it, and only changes what is painted: with a style sheet and a
-// highlight, no attribute, no element. `secrets` are texts, `covered` is CSS of fields that will be filled
-// with one.
-({ secrets, covered, version }) => {
+// highlight, no attribute, no element. `secrets` are texts, `disguises` are letters and digits in lower case
+// (`agent.secret_disguises`), `covered` is CSS of fields that will be filled with one.
+({ secrets, disguises, covered, version }) => {
   const NAME = `periplus-veil-${version}`;
   const FIELDS = "input, textarea, select";
   const LOOK_MS = 100; // for values that a script sets without an event
   const MOST_MARKS = 2000;
+  const MOST_SPLIT = 500; // characters of an element in whose parts a secret is searched
+  const MOST_LEVELS = 4; // elements around a text that are looked at
   const marks = new Highlight();
   const watched = new WeakSet();
   const roots = []; // WeakRefs
@@ -14,6 +16,14 @@
   const rules = new Set(covered);
 
   const tells = (text) => Boolean(text) && secrets.some((secret) => text.includes(secret));
+
+  const plain = (text) => text.normalize("NFKC").toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "");
+
+  /** Whether a text repeats a secret in another spelling than as it is. */
+  function disguised(text) {
+    const letters = plain(text);
+    return disguises.some((form) => form.length <= letters.length && letters.includes(form));
+  }
 
   const begins = (text) => text.length > 1 && secrets.some((secret) => secret.startsWith(text)); // being typed
 
@@ -53,8 +63,40 @@
     }
   }
 
+  function textsIn(element) {
+    const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+    const found = [];
+    for (let at = walker.nextNode(); at; at = walker.nextNode()) found.push(at);
+    return found;
+  }
+
+  /** Covers all texts of the smallest element around a text that repeats a secret in another spelling or in parts. */
+  function markDisguised(node) {
+    if (!disguises.length || !node.data.trim()) return;
+    let around = node.parentElement;
+    for (let level = 0; around && level < MOST_LEVELS; level += 1, around = around.parentElement) {
+      if (around.textContent.length > MOST_SPLIT) return;
+      const nodes = textsIn(around);
+      const parts = [""]; // a text with the secret as it is is covered by itself
+      for (const each of nodes) {
+        if (tells(each.data)) parts.push("");
+        else parts[parts.length - 1] += each.data;
+      }
+      if (!parts.some(disguised)) continue;
+      for (const each of nodes) {
+        const range = new Range();
+        range.selectNodeContents(each);
+        marks.add(range);
+      }
+      return;
+    }
+  }
+
   function markText(node) {
-    if (!tells(node.data)) return;
+    if (!tells(node.data)) {
+      markDisguised(node);
+      return;
+    }
     const field = node.parentElement && node.parentElement.closest("textarea, select, [contenteditable]");
     if (field) cover(field);
     if (marks.size > MOST_MARKS) for (const range of [...marks]) if (!range.startContainer.isConnected) marks.delete(range);
@@ -70,7 +112,7 @@
 
   function lookAt(field) {
     const chosen = field.selectedOptions ? [...field.selectedOptions].map((option) => option.textContent) : [];
-    if (tells(field.value) || begins(field.value) || chosen.some(tells)) cover(field);
+    if (tells(field.value) || begins(field.value) || disguised(field.value) || chosen.some(tells)) cover(field);
   }
 
   function cover(field) {

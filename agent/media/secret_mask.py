@@ -47,7 +47,11 @@ class SecretMask:
         if selector is not None:
             rules = await in_page_library.call(self._page, "coverRules", selector.model_dump_json())
             self._covered = tuple(dict.fromkeys([*self._covered, *rules]))
-        wanted = {"secrets": sorted(self._secrets.values), "covered": list(self._covered)}
+        wanted = {
+            "secrets": sorted(self._secrets.values),
+            "disguises": list(self._secrets.disguises.forms),
+            "covered": list(self._covered),
+        }
         if wanted == self._drawn or not any(wanted.values()):
             return
         self._version += 1

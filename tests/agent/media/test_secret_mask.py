@@ -124,3 +124,30 @@ async def test_where_it_cannot_be_drawn_nothing_may_be_typed_and_no_secret_is_to
         await _veil(page, ONE)
     assert ONE not in str(caught.value)
     assert ONE not in repr(caught.value.__cause__)
+
+
+SPLIT = "hunter2-horse"
+
+
+@pytest.mark.parametrize(
+    "disguise",
+    [
+        lambda text: "".join(f"<b>{each}</b>" for each in text),
+        lambda text: f"{text[:5]}<wbr>{text[5:]}",
+        lambda text: text[::-1],
+        lambda text: text.upper(),
+        lambda text: " ".join(text),
+        lambda text: text.encode().hex(),
+    ],
+)
+async def test_a_page_that_repeats_a_secret_in_disguise_shows_nothing_of_it(page, disguise):
+    pictures = []
+    for secret in (SPLIT, "mmmmmmm-mm9mm"):
+        body = (
+            f'<!doctype html><p style="width: 500px; font: 14px monospace">{disguise(secret)}</p><p>words</p>'
+        )
+        await page.goto("about:blank")
+        await page.set_content(body)
+        await _veil(page, secret)
+        pictures.append(await page.screenshot())
+    assert pictures[0] == pictures[1]

@@ -1,0 +1,302 @@
+"""Finds a secret that a page repeats so that it is not recognised, and cuts it out.
+
+A text is compared in normalised form: escapes decoded, markup removed or kept, white space and punctuation removed,
+case folded. A secret is searched forwards, backwards, and in the encodings of `_encodings`. Not found are hashes,
+ciphers, drawings, look-alike letters, and a secret in parts with other words between them.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import codecs
+import html
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from ahocorasick_rs import AhoCorasick, MatchKind
+
+SHORTEST = 6
+"""Characters, punctuation left out, of a secret whose disguises are searched: shorter ones are ordinary text."""
+SHORTEST_WORD = 12
+"""The same for a secret of letters only: shorter ones are searched only as an encoding."""
+MOST_ROUNDS = 5
+"""How often escapes are decoded, such as an entity in a percent-encoded address in JSON."""
+MOST_BASE64 = 3
+"""How often base64 is decoded."""
+MOST_CUTS = 8
+"""Cuts of one text; then, and where no place can be named, the text is withheld."""
+MOST_DECODED = 1_000_000
+"""Characters that base64 is decoded to, beside ten times the text: beyond them the text is withheld."""
+WITHHELD = "••• (withheld: it repeats a secret in a form that cannot be cut out)"
+
+_MARKUP = re.compile(r"<!--(?:.*?-->|.*\Z)|<[a-zA-Z/!?](?:[^>\"']++|\"[^\"]*+\"|'[^']*+')*+>?", re.DOTALL)
+"""As a browser reads tags. It always matches where it begins, so that its time is linear in the text."""
+_ESCAPE = re.compile(
+    r"%u(?P<wide>[0-9a-f]{4})"
+    r"|(?P<percent>%[0-7][0-9a-f]|%[cd][0-9a-f]%[89ab][0-9a-f]|%e[0-9a-f](?:%[89ab][0-9a-f]){2}"
+    r"|%f[0-7](?:%[89ab][0-9a-f]){3})"
+    r"|\\x(?P<byte>[0-9a-f]{2})|\\u(?P<unit>[0-9a-f]{4})|\\u\{0*(?P<point>[0-9a-f]{1,6})\}"
+    r"|\\U(?P<long>[0-9a-f]{8})|\\(?P<css>0{0,4}[0-9a-f]{2})\s?|\\(?P<plain>[\\/\"'nrt])"
+    r"|&#x0*(?P<hexadecimal>[0-9a-f]{1,6});?|&#0*(?P<decimal>[0-9]{1,7});?|(?P<entity>&[a-z][a-z0-9]{1,31};)",
+    re.IGNORECASE,
+)
+_FILLERS = str.maketrans(dict.fromkeys("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0"))
+"""Letters by their category that are painted as nothing."""
+_SEPARATORS = re.compile(r"[\W_]+")
+_STRUCTURE = re.compile(r"[<>\"'{}\[\],]")
+_ASCII = bytes(range(128)).lower() + bytes(range(128, 256))
+_NO_ALNUM = bytes(each for each in range(128) if not chr(each).isalnum())
+_NO_BASE64 = bytes(
+    each for each in range(256) if each > 127 or not (chr(each).isalnum() or chr(each) in "+/")
+)
+_NO_URLSAFE = bytes(
+    each for each in range(256) if each > 127 or not (chr(each).isalnum() or chr(each) in "-_")
+)
+_TO_URLSAFE = bytes.maketrans(b"-_", b"+/")
+_RUN = re.compile(r"[A-Za-z0-9+/_-]{8,}={0,2}")
+_HEXADECIMAL = re.compile(rb"(?:[0-9a-fA-F]{2}){8,}")
+_INNER_MARKUP = re.compile(r"<[a-zA-Z/!?-][^<>]*+>")
+_PRINTABLE = re.compile(
+    rb"(?:[\t\n\r\x20-\x7e]\x00?|[\xc2-\xf4][\x80-\xbf]{1,3}){6,}+|(?:\x00[\x20-\x7e]){6,}+"
+)
+
+_Spans: TypeAlias = list[tuple[int, int]]
+"""For each character of a decoded text, the start and the end of its source."""
+
+
+@dataclass(slots=True)
+class _Budget:
+    left: int
+    """Characters that may still be read."""
+
+
+class SecretDisguises:
+    """The disguises of some secrets."""
+
+    def __init__(self, values: Iterable[str]) -> None:
+        self.forms = tuple(sorted({form for value in values for form in _needles(value)}))
+        """The normalised forms that are searched."""
+        self._needles = AhoCorasick(self.forms, matchkind=MatchKind.LeftmostLongest) if self.forms else None
+
+    def __bool__(self) -> bool:
+        return self._needles is not None
+
+    def found_in(self, text: str) -> bool:
+        """Return whether a text repeats one of the secrets."""
+        if self._needles is None or len(text) < SHORTEST:
+            return False
+        return self._found(text, MOST_BASE64, _Budget(MOST_DECODED + 10 * len(text)))
+
+    def cut_from(self, text: str, mark: str) -> str:
+        """Return a text with `mark` for each disguise; `WITHHELD` if one remains. Markup around it is kept."""
+        for _ in range(MOST_CUTS):
+            if not self.found_in(text):
+                return text
+            spans = self._locate(text)
+            if not spans:
+                break
+            text = _replace(text, spans, mark)
+        return WITHHELD
+
+    def _found(self, text: str, depth: int, budget: _Budget) -> bool:
+        budget.left -= len(text)
+        if budget.left < 0:  # no page that is what it seems to be: it counts as found
+            return True
+        for view, _, last in _views(text, None):
+            if self._hit(_normalise(view)):
+                return True
+            if last and depth and any(self._found(each, depth - 1, budget) for each in _decode_runs(view)):
+                return True
+        return False
+
+    def _hit(self, normalised: str) -> bool:
+        return self._needles is not None and bool(self._needles.find_matches_as_indexes(normalised))
+
+    def _locate(self, text: str) -> _Spans:
+        """Return the places in the source of what is found in the first reading that has any."""
+        for view, spans, last in _views(text, [(at, at + 1) for at in range(len(text))]):
+            if spans and (found := self._locate_spelt(view, spans)):
+                return found
+            if spans and last:
+                runs = [run for run in _RUN.finditer(view) if self._found_encoded(run[0])]
+                if runs:
+                    return [(spans[run.start()][0], spans[run.end() - 1][1]) for run in runs]
+        return []
+
+    def _found_encoded(self, run: str) -> bool:
+        budget = _Budget(MOST_DECODED)
+        return any(self._found(each, MOST_BASE64 - 1, budget) for each in _decode_runs(run))
+
+    def _locate_spelt(self, view: str, spans: _Spans) -> _Spans:
+        if self._needles is None or not self._hit(_normalise(view)):
+            return []
+        pieces, places = list[str](), list[tuple[int, int]]()
+        for character, span in zip(view, spans, strict=True):
+            if plain := _normalise(character):
+                pieces.append(plain)
+                places += [span] * len(plain)
+        matches = self._needles.find_matches_as_indexes("".join(pieces))
+        return [places[at] for _, start, end in matches for at in range(start, end)]
+
+
+def _replace(text: str, spans: _Spans, mark: str) -> str:
+    """Replace each secret by one mark. Markup, quotes and brackets between its parts are kept."""
+    pieces, at, begun = list[str](), 0, False
+    for start, end in sorted(set(spans)):
+        if start >= at:
+            gap = text[at:start]
+            joined = begun and _is_separator(gap)
+            if not joined:
+                pieces += [gap, mark]
+            elif _STRUCTURE.search(gap):
+                pieces.append(gap)
+        at, begun = max(at, end), True
+    return "".join([*pieces, text[at:]])
+
+
+def _is_separator(gap: str) -> bool:
+    """Whether what lies on both sides of a gap may belong to one secret: no letter is between, but in markup."""
+    return not _SEPARATORS.sub("", _MARKUP.sub("", gap))
+
+
+def _views(text: str, spans: _Spans | None) -> Iterator[tuple[str, _Spans | None, bool]]:
+    """Yield the text as it is, decoded once, twice and so on, with its markup and without it, and whether it is the last
+    reading of its kind.
+
+    Without markup: first with what a browser sees as tags removed, then with tags in attributes removed.
+    """
+    for markup in (None, _MARKUP):
+        view, places = text, spans
+        for left in reversed(range(MOST_ROUNDS)):
+            if markup is not None:
+                view, places = _rewrite(markup, _remove, view, places)
+            decoded, placed = view, places
+            if left and any(each in view for each in "%\\&"):
+                decoded, placed = _rewrite(_ESCAPE, _decode, view, places)
+            yield view, places, decoded == view
+            if decoded == view:
+                break
+            view, places = decoded, placed
+        if markup is None:
+            if "<" not in view:
+                return
+            inner, placed = _rewrite(_INNER_MARKUP, _remove, view, places)
+            yield inner, placed, True
+
+
+def _remove(_: re.Match[str]) -> str:
+    return ""
+
+
+def _rewrite(
+    pattern: re.Pattern[str], change: Callable[[re.Match[str]], str], text: str, spans: _Spans | None
+) -> tuple[str, _Spans | None]:
+    """Return a text with each match changed, and the source of each character if that of `text` is given."""
+    if spans is None:
+        return pattern.sub(change, text), None
+    pieces, places, at = list[str](), list[tuple[int, int]](), 0
+    for match in pattern.finditer(text):
+        pieces.append(text[at : match.start()])
+        places += spans[at : match.start()]
+        if new := change(match):
+            pieces.append(new)
+            places += [(spans[match.start()][0], spans[match.end() - 1][1])] * len(new)
+        at = match.end()
+    return "".join([*pieces, text[at:]]), places + spans[at:]
+
+
+def _decode(match: re.Match[str]) -> str:
+    said = match[0]
+    match match.lastgroup:
+        case "percent":
+            return bytes.fromhex(said.replace("%", "")).decode("utf-8", "replace")
+        case "entity":
+            return html.unescape(said)
+        case "plain":
+            return " " if said[1] in "nrt" else said[1]
+        case str() as group:
+            code = int(match[group], 10 if group == "decimal" else 16)
+            return chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else said
+        case None:
+            return said
+
+
+def _normalise(text: str) -> str:
+    """Return the letters and digits of a text in one case."""
+    if text.isascii():
+        return text.encode().translate(_ASCII, _NO_ALNUM).decode()
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    return _SEPARATORS.sub("", folded.translate(_FILLERS))
+
+
+def _decode_runs(text: str) -> Iterator[str]:
+    """Yield the readable parts of what a text is in base64, wherever in it the base64 begins, and in hexadecimal."""
+    plain = text.encode("utf-8", "replace")
+    standard = plain.translate(None, _NO_BASE64)
+    urlsafe = plain.translate(None, _NO_URLSAFE).translate(_TO_URLSAFE)
+    for each in dict.fromkeys((standard, urlsafe, standard[::-1])):
+        for offset in range(4):
+            end = offset + (len(each) - offset) // 4 * 4
+            rest = each[end:]
+            whole = each[offset:end] + (rest.ljust(4, b"A") if len(rest) > 1 else b"")
+            yield from _read(binascii.a2b_base64(whole))
+    for run in _HEXADECIMAL.finditer(plain):
+        yield from _read(bytes.fromhex(run[0].decode()))
+
+
+def _read(data: bytes) -> Iterator[str]:
+    if readable := b"\n".join(_PRINTABLE.findall(data)):
+        yield readable.decode("utf-8", "replace")
+
+
+def _needles(secret: str) -> Iterator[str]:
+    """Yield the normalised forms in which a secret is searched."""
+    plain = _normalise(secret)
+    if len(secret) < SHORTEST:
+        return
+    found = set[str]()
+    if len(plain) >= (SHORTEST_WORD if secret.isalpha() else SHORTEST):
+        found |= {plain, _normalise(codecs.encode(secret, "rot13"))}
+        found |= {_normalise(_MARKUP.sub("", secret)), _normalise(html.unescape(secret))}
+    bases = {secret, secret.lower(), secret.upper(), secret.swapcase(), secret.strip()}
+    for base in bases | {each[::-1] for each in bases}:
+        found.update(_encodings(base))
+    longest = {each for each in found if len(each) >= SHORTEST}
+    yield from longest | {each[::-1] for each in longest}
+
+
+def _encodings(text: str) -> Iterator[str]:
+    """Yield a text as digits and letters: hexadecimal, decimal, octal and binary codes, base32, ascii85 left out."""
+    plain = text.encode("utf-8", "replace")
+    codes = [ord(each) for each in text]
+    for data in (plain, *(text.encode(each, "replace") for each in ("utf-16-le", "utf-16-be", "utf-32-be"))):
+        yield data.hex()
+    for form in (
+        "x{:x}",
+        "x{:02x}",
+        "0x{:02x}",
+        "u{:04x}",
+        "{:x}",
+        "{:06x}",
+        "{:d}",
+        "{:03d}",
+        "{:o}",
+        "{:03o}",
+        "{:08b}",
+        "{:07b}",
+    ):
+        yield "".join(map(form.format, codes))
+        yield "".join(map(form.format, plain))
+    for before in range(5):  # inside other data base32 begins at any of five places
+        inner = base64.b32encode(b"\0" * before + plain).decode()
+        part = inner[-(-8 * before // 5) : 8 * (before + len(plain)) // 5]
+        yield _normalise(part)
+    for before in range(3):
+        inner = base64.b64encode(b"\0" * before + plain).decode()
+        part = _normalise(inner[-(-8 * before // 6) : 8 * (before + len(plain)) // 6])
+        if len(part) >= 8:
+            yield part
