@@ -20,6 +20,7 @@ from mcp_server.tool_server import ToolServer
 from periplus.agent_server.agent_mcp_server import FILES, RUNS
 from periplus.agent_server.agent_tools import AgentToolContext, build_agent_tools
 from periplus.agent_server.run_executor import RunExecutor, RunExecutorLimits
+from periplus.browser_tools.address_policy import AddressPolicy, OpenMode
 from periplus.browser_tools.browser_source import BrowserOptions, BrowserSource, open_browser_source
 from periplus.browser_tools.browser_tabs import BrowserTabs
 from periplus.browser_tools.browser_tool_functions import build_browser_tools
@@ -56,9 +57,11 @@ async def open_browser_server(
     runs_at_once: int,
     shared: bool,
     all_tools: bool = False,
+    open_mode: OpenMode = OpenMode.ANY,
 ) -> AsyncIterator[ToolServer]:
     """Open the browser and the server. `shared`: several clients use it, over HTTP. Raises `UserError`.
 
+    `open_mode`: which addresses the tools open; those of this machine count as the web if it is not shared.
     `all_tools`: offer every question of the knowledge server, not only the usual ones.
     """
     settings = load_settings()
@@ -85,6 +88,9 @@ async def open_browser_server(
                 folder=settings.data_dir,
                 uploads=uploads,
                 shared=shared,
+                addresses=AddressPolicy(
+                    open_mode, this_machine=not shared, resolves=options.proxy_server is None
+                ),
             ) as tabs,
             RunExecutor(
                 stores,

@@ -25,6 +25,7 @@ from kb_schema.url_patterns import origin_of
 from kb_store import Stores
 from kb_store.runs.run_store import RunStore
 from mcp_server.knowledge.view_cache import ViewCache
+from periplus.browser_tools.address_policy import AddressPolicy, AddressRefused, OpenMode
 from periplus.browser_tools.browser_source import BrowserSource
 from periplus.browser_tools.errors import NoPage, UnknownTab
 from periplus.run_store_adapters import RunStoreKeeping
@@ -134,11 +135,13 @@ class BrowserTabs:
         folder: Path,
         uploads: Path | None,
         shared: bool = False,
+        addresses: AddressPolicy | None = None,
     ) -> None:
-        """`shared`: several clients use the server, so that each call names its tab. `folder`: for traces."""
+        """`addresses`: which may be opened beside known websites; None: all. `shared`: several clients use the server, so that each call names its tab. `folder`: for traces."""
         self.source, self.shared = source, shared
         self._stores, self._runs, self._views = stores, runs, views
         self._base_urls, self._folder, self._uploads = base_urls, folder, uploads
+        self._addresses = addresses or AddressPolicy(OpenMode.ANY, this_machine=True)
         self._tabs: dict[str, BrowserTab] = {}
         self._current: str | None = None
 
@@ -193,7 +196,11 @@ class BrowserTabs:
             yield tab
 
     async def follow(self, tab: BrowserTab, url: str | None = None) -> None:
-        """Give a tab the session of the website that its page shows now, or of the one at `url`."""
+        """Give a tab the session of the website that its page shows now, or of the one at `url`.
+
+        Raises `AddressRefused` for an address that may not be opened, also if a link or a redirect led there. A tab that
+        a person opened may show any.
+        """
         if tab.page.is_closed():
             raise NoPage("the tab is closed", hint="call tabs to choose or open another one")
         origin = origin_of(url or tab.page.url)
@@ -205,9 +212,24 @@ class BrowserTabs:
             return
         await tab.leave_website()
         website_id = await self._find_website(origin)
+        if website_id is None and (url is not None or self._is_ours(tab.page)):
+            await self._check_address(tab, url)
         tab.held = HeldContext(self._open_session(tab.page, website_id, origin))
         tab.session, tab.engine, tab.trace = await tab.held.open()
         tab.website_id = website_id
+
+    async def _check_address(self, tab: BrowserTab, url: str | None) -> None:
+        """Raise `AddressRefused`; a page that shows such an address is left, so that the tab can be used on."""
+        try:
+            await self._addresses.check(url or tab.page.url)
+        except AddressRefused:
+            if url is None:
+                with suppress(PlaywrightError):
+                    await tab.page.goto("about:blank")
+            raise
+
+    def _is_ours(self, page: Page) -> bool:
+        return page in self.source.own or not self.source.attached
 
     @asynccontextmanager
     async def _open_session(
@@ -278,7 +300,7 @@ class BrowserTabs:
         while tab_id in self._tabs:
             tab_id = f"{tab_id}a"
         tab = self._tabs[tab_id] = BrowserTab(tab_id, page)
-        if page in self.source.own or not self.source.attached:
+        if self._is_ours(page):
             page.on("popup", self.source.note_popup)
         return tab
 

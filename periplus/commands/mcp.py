@@ -53,6 +53,14 @@ class Transport(StrEnum):
     HTTP = "http"
 
 
+class Opened(StrEnum):
+    """What the browser tools open; the values of `periplus.browser_tools.address_policy.OpenMode`."""
+
+    KNOWN = "known"
+    WEB = "web"
+    ANY = "any"
+
+
 class PathSearchMode(StrEnum):
     """Where paths are searched; the values of `mcp_server.paths.path_search.path_engines.PathEngineMode`."""
 
@@ -78,6 +86,7 @@ class _McpOptions:
     """Whether several clients may use the server."""
     all_tools: bool
     snapshots: Path | None
+    opened: Opened
 
 
 @app.callback(invoke_without_command=True)
@@ -154,6 +163,16 @@ def mcp(
         bool,
         typer.Option("--all-tools", help="With --browser: also the rarer questions to the knowledge base."),
     ] = False,
+    opened: Annotated[
+        Opened | None,
+        typer.Option(
+            "--open",
+            help="With --browser: the addresses that are opened beside known websites. known: none. web: public ones, "
+            "and with stdio those of this machine. any: also those of the local network. Default: web with stdio, "
+            "known with http.",
+            show_default=False,
+        ),
+    ] = None,
     headed: Annotated[
         bool,
         typer.Option("--headed", help="With --agent or --browser: show the browser.", show_default=False),
@@ -187,6 +206,7 @@ def mcp(
         "--storage-state": storage_state,
         "--proxy-server": proxy_server,
         "--all-tools": all_tools,
+        "--open": opened,
     }
     eyes = browser or cdp_endpoint is not None
     if headed and not (agent or eyes):
@@ -226,6 +246,7 @@ def mcp(
         transport is Transport.HTTP,
         all_tools,
         _choose_snapshots_folder(snapshots or settings.snapshots, transport),
+        opened or (Opened.WEB if transport is Transport.STDIO else Opened.KNOWN),
     )
     opening, run_store = open_selected_stores(mongodb_url, arangodb_url), open_run_store(mongodb_url)
     if transport is Transport.STDIO:
@@ -271,6 +292,7 @@ async def _server(stores: Stores, runs: RunStore, wanted: _McpOptions) -> AsyncI
     """Open the knowledge server or the agent server on these stores."""
     async with _follow_stores(stores, wanted) as (views, engines):
         if wanted.browser is not None:
+            from periplus.browser_tools.address_policy import OpenMode  # noqa: PLC0415 - beside the next
             from periplus.browser_tools.browser_server import open_browser_server  # noqa: PLC0415 - imports Playwright
 
             async with open_browser_server(
@@ -286,6 +308,7 @@ async def _server(stores: Stores, runs: RunStore, wanted: _McpOptions) -> AsyncI
                 runs_at_once=wanted.runs_at_once,
                 shared=wanted.shared,
                 all_tools=wanted.all_tools,
+                open_mode=OpenMode(wanted.opened.value),
             ) as server:
                 yield server
             return

@@ -29,6 +29,7 @@ from mcp_server.knowledge.view_cache import ViewCache
 from mcp_server.paths.path_engines import PathEngines
 from mcp_server.security.call_limits import CallLimits
 from mcp_server.tool_reference import update_reference
+from periplus.browser_tools.address_policy import OpenMode
 from periplus.browser_tools.browser_server import LEFT_OUT, open_browser_server
 from periplus.browser_tools.browser_source import BrowserOptions
 from periplus.browser_tools.browser_tool_reference import BEGIN, list_browser_tools
@@ -66,6 +67,7 @@ async def eyes(
     shared: bool = False,
     all_tools: bool = False,
     options: BrowserOptions | None = None,
+    open_mode: OpenMode = OpenMode.ANY,
 ) -> AsyncIterator[Client]:
     stores, runs, _ = shelves
     async with (
@@ -82,6 +84,7 @@ async def eyes(
             runs_at_once=2,
             shared=shared,
             all_tools=all_tools,
+            open_mode=open_mode,
         ) as server,
         Client(server) as client,
     ):

@@ -1,0 +1,79 @@
+"""The browser tools open known websites, the web, or all, as the operator said."""
+
+from __future__ import annotations
+
+import pytest
+
+from periplus.browser_tools.address_policy import AddressPolicy, AddressRefused, OpenMode
+from tests.periplus.browser_tools.test_browser_tools import (  # noqa: F401 - fixtures
+    data_folder,
+    eyes,
+    harbour,
+    shelves,
+    told,
+)
+from tests.support.small_sites import Answered, running_site
+
+INNER = [
+    "http://10.0.0.1/", "http://192.168.1.1:8080/admin", "http://169.254.169.254/latest/meta-data", "http://172.16.3.4",
+    "http://100.64.0.1/", "http://[fe80::1]/", "http://[fd00::1]/", "http://0.0.0.0/", "http://[::]/",
+    "http://[::ffff:10.0.0.1]/", "http://224.0.0.1/", "http://[2002:0a00:0001::]/",
+]  # fmt: skip
+HERE = [
+    "http://127.0.0.1:8000/", "http://localhost:3000/", "http://LOCALHOST./", "http://x.localhost/", "http://[::1]:9/",
+    "http://127.1.2.3/", "http://[::ffff:127.0.0.1]/", "http://2130706433/", "http://0x7f000001/", "http://127.1/",
+]  # fmt: skip
+OUTSIDE = ["https://93.184.216.34/", "http://[2606:4700::1111]/"]
+
+
+async def _allowed(policy: AddressPolicy, url: str) -> bool:
+    try:
+        await policy.check(url)
+    except AddressRefused as exc:
+        assert exc.hint
+        return False
+    return True
+
+
+@pytest.mark.parametrize("url", INNER)
+async def test_the_local_network_is_not_the_web(url):
+    for this_machine in (True, False):
+        assert not await _allowed(AddressPolicy(OpenMode.WEB, this_machine=this_machine), url)
+    assert not await _allowed(AddressPolicy(OpenMode.WEB, this_machine=True, resolves=False), url)
+    assert await _allowed(AddressPolicy(OpenMode.ANY, this_machine=False), url)
+
+
+@pytest.mark.parametrize("url", HERE)
+async def test_this_machine_is_opened_for_its_own_user_only(url):
+    assert await _allowed(AddressPolicy(OpenMode.WEB, this_machine=True), url)
+    assert not await _allowed(AddressPolicy(OpenMode.WEB, this_machine=False), url)
+    assert not await _allowed(AddressPolicy(OpenMode.WEB, this_machine=False, resolves=False), url)
+
+
+@pytest.mark.parametrize("url", OUTSIDE)
+async def test_public_addresses_are_the_web(url):
+    assert await _allowed(AddressPolicy(OpenMode.WEB, this_machine=False), url)
+    assert not await _allowed(AddressPolicy(OpenMode.KNOWN, this_machine=False), url)
+
+
+@pytest.mark.usefixtures("data_folder")
+async def test_a_client_of_known_websites_reaches_no_other_also_not_by_a_redirect(shelves, harbour):  # noqa: F811 - fixtures
+    seen: list[str] = []
+
+    def answer(asked):
+        seen.append(asked.path)
+        if asked.path == "/away":
+            return Answered(status=302, headers={"Location": f"{harbour}/quay"})
+        return Answered("<title>Inner</title><h1>The inner admin page</h1>")
+
+    with running_site(answer) as site:
+        async with eyes(shelves, harbour, open_mode=OpenMode.KNOWN) as client:
+            said = await told(client, "go_to", url=f"{site.base}/admin", fails=True)
+            assert "is of no known website" in said
+            assert not seen, "it was not asked for"
+            assert "on quay" in await told(client, "go_to", url=f"{harbour}/quay")
+        async with eyes(shelves, harbour, shared=True, open_mode=OpenMode.WEB) as client:
+            tab = (await told(client, "tabs", open=True)).split()[0]
+            said = await told(client, "go_to", url=f"{site.base}/admin", tab=tab, fails=True)
+            assert "is in this machine" in said
+            assert not seen
