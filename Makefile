@@ -14,6 +14,7 @@ STYLED := $(wildcard $(PACKAGES) tests benchmarks scripts)
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-base setup-mongod setup-django setup-miniwob setup-plain setup-zoo setup-zoo-sample setup-changes setup-widgets zoo maps changes widgets miniwob setup-livekit setup-conformance demo test nightly fuzz audit sbom durations lint format bench conformance readme-picture docs constraints clean sentences
 .PHONY: help setup setup-base setup-mongod setup-django setup-miniwob setup-plain setup-zoo setup-zoo-sample setup-changes setup-widgets zoo maps changes widgets widget-sessions setup-livekit setup-conformance demo test nightly fuzz audit sbom durations lint format bench conformance readme-picture docs constraints clean sentences
+.PHONY: help setup setup-base setup-mongod setup-django setup-miniwob setup-plain setup-zoo setup-zoo-sample setup-changes setup-widgets zoo maps changes widgets setup-livekit setup-conformance demo test nightly fuzz faults audit sbom durations lint format bench conformance readme-picture docs constraints clean sentences
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -64,11 +65,16 @@ test: setup-mongod setup-django setup-miniwob setup-plain setup-zoo-sample setup
 nightly: setup-mongod setup-django setup-miniwob setup-plain setup-zoo-sample setup-changes setup-widgets setup-livekit setup-conformance ## everything, the slow tests included
 	@$(PYTEST) -n $(JOBS) --dist worksteal -m "not bench" --timeout 900
 	@$(MAKE) --no-print-directory fuzz
+	@$(MAKE) --no-print-directory faults
 	@$(MAKE) --no-print-directory audit
 
 # Goes on where it was interrupted; out/mcp-fuzz.json is the record of what is done.
 fuzz: setup-base ## 100,000 fuzzed messages to the MCP server: no wrong answer, and it keeps its memory
 	@$(BIN)/python -W ignore -m tests.mcp_server.tools.fuzz_run --calls 100000
+
+# Goes on where it was interrupted; out/faults has each run with its date and seed. Only root can make all kinds.
+faults: setup-mongod ## 30 runs of each kind of fault of the stores and the disk: nothing lost, nothing twice, every end explained (half an hour)
+	@$(BIN)/python -W ignore -m tests.faults measure
 
 # Each part (`make zoo-roundup.next_day.values`; `python -m tests.zoo parts` lists them) goes on where it was interrupted.
 zoo: setup-zoo ## measure all jobs of the zoo: applications that are not ours (hours; goes on where it was interrupted)

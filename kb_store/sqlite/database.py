@@ -186,6 +186,8 @@ def _fix(error: sqlite3.OperationalError) -> str:
         return "another process is writing; try again"
     if "full" in text:
         return "make room on the disk"
+    if "disk I/O" in text:  # also what SQLite says of a full disk where it needs room for its shared memory
+        return "make room on the disk if it is full; else it is damaged, or the folder cannot be written"
     return "set PERIPLUS_DATA_DIR to a folder that can be read and written"
 
 

@@ -66,7 +66,7 @@ class AddressPolicy:
 
     def _allows(self, address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
         inner = getattr(address, "ipv4_mapped", None) or getattr(address, "sixtofour", None) or address
-        return inner.is_global and not inner.is_multicast or (self._this_machine and inner.is_loopback)
+        return (inner.is_global and not inner.is_multicast) or (self._this_machine and inner.is_loopback)
 
     async def _find_addresses(self, host: str) -> list[ipaddress.IPv4Address | ipaddress.IPv6Address]:
         """Return the addresses of a host; none if the name is unknown: then the browser says so."""

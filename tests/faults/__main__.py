@@ -8,6 +8,8 @@
 measurement goes on where it was. Exit code 1 if a run failed.
 """
 
+# ruff: noqa: T201 - a program whose output is read
+
 from __future__ import annotations
 
 import argparse
@@ -21,7 +23,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from tests.faults import browser_faults, store_faults  # noqa: F401 - they register their kinds
+from tests.faults import store_faults  # noqa: F401 - it registers its kinds
 from tests.faults.fault_kinds import FAULTS, CannotBeMade, FaultKind
 
 OUT = Path("out/faults")
@@ -60,14 +62,16 @@ async def _measure(kind: FaultKind, runs: int) -> None:
         with _file(kind.name).open("a", encoding="utf-8") as file:
             line = {"at": datetime.now(UTC).isoformat(timespec="seconds"), "seed": seed, "told": told}
             file.write(json.dumps(line) + "\n")
-        print(f"{kind.name} {done + 1}/{runs}: {(told or 'as it should be').splitlines()[-1][:200]}", flush=True)
+        print(
+            f"{kind.name} {done + 1}/{runs}: {(told or 'as it should be').splitlines()[-1][:200]}", flush=True
+        )
 
 
 async def make_fault(kind: FaultKind, seed: int) -> str:
     """Make one run; return what was wrong, empty for nothing."""
     with tempfile.TemporaryDirectory(prefix="periplus-fault-", ignore_cleanup_errors=True) as folder:
         try:
-            await kind.run(Path(folder), random.Random(seed))  # noqa: S311 - not for secrets
+            await kind.run(Path(folder), random.Random(seed))
         except CannotBeMade as exc:
             print(f"{kind.name}: {exc}")
             return "cannot be made"
@@ -83,7 +87,9 @@ def _report() -> int:
         wrong = [each for each in found if each["told"]]
         failed += len(wrong)
         days = sorted({str(each["at"])[:10] for each in found})
-        print(f"{name:16} {len(found):4} runs, {len(wrong)} failed  {' to '.join(dict.fromkeys([*days[:1], *days[-1:]]))}")
+        print(
+            f"{name:16} {len(found):4} runs, {len(wrong)} failed  {' to '.join(dict.fromkeys([*days[:1], *days[-1:]]))}"
+        )
         for each in wrong[:3]:
             print(f"  seed {each['seed']}: {str(each['told']).strip().splitlines()[-1][:300]}")
     return 1 if failed else 0

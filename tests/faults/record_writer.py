@@ -9,6 +9,8 @@ records were all accepted. `--clock`: before each number its clock may jump by a
 Exit codes: 0 done, 3 the store refused (told on standard error), 4 another process has the run.
 """
 
+# ruff: noqa: T201 - a program whose output is read
+
 from __future__ import annotations
 
 import argparse
@@ -55,7 +57,7 @@ def _stand_still() -> None:
 
 def _let_clock_jump(seed: int) -> Callable[[], None]:
     """Replace the clock of this process; return what may move it."""
-    dice, real, shift = random.Random(seed), time.time, [0.0]  # noqa: S311 - a test
+    dice, real, shift = random.Random(seed), time.time, [0.0]
     time.time = lambda: real() + shift[0]
 
     def move() -> None:
@@ -69,7 +71,9 @@ def _now() -> datetime:
     return datetime.fromtimestamp(time.time(), UTC)
 
 
-async def _write(data_dir: Path, run_id: str, count: int, mongodb: str | None, move: Callable[[], None]) -> None:
+async def _write(
+    data_dir: Path, run_id: str, count: int, mongodb: str | None, move: Callable[[], None]
+) -> None:
     from kb_schema.run_records import EvidenceLevel, RunEnding, RunStatus, StoredRun  # noqa: PLC0415 - as in `main`
     from kb_store import open_stores  # noqa: PLC0415
     from kb_store.runs.run_leases import hold_run_lease  # noqa: PLC0415
@@ -95,7 +99,7 @@ async def _write(data_dir: Path, run_id: str, count: int, mongodb: str | None, m
         await runs.finish_run(run_id, ending)
 
 
-async def _write_number(stores, runs, run_id, number):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202 - their types are imported late
+async def _write_number(stores, runs, run_id, number):  # type: ignore[no-untyped-def]
     from kb_schema.observed_outcomes import Outcome  # noqa: PLC0415 - as in `main`
     from kb_schema.run_records import StoredStep  # noqa: PLC0415
     from kb_schema.run_storage import Checkpoint, JournalEntry  # noqa: PLC0415
@@ -110,9 +114,7 @@ async def _write_number(stores, runs, run_id, number):  # type: ignore[no-untype
     await stores.learned.record(outcomes)
     await runs.conclude_action(run_id, entry.key, "happened")
     state = {"done": number, "values": [number] * 300}
-    await runs.put_checkpoint(
-        Checkpoint(run_id=run_id, step_idx=number, state=state, created_at=_now())
-    )
+    await runs.put_checkpoint(Checkpoint(run_id=run_id, step_idx=number, state=state, created_at=_now()))
     step = StoredStep(
         run_id=run_id, step_idx=number, action="click", status="success", executed_at=_now(), task_id="t",
         step_id=f"s{number}", duration_ms=1,

@@ -93,7 +93,10 @@ async def _write_to_end(folder: Path, *run_ids: str, mongodb: str | None = None)
         assert await _Writer(folder, run_id, mongodb=mongodb).end() == 0
 
 
-@fault_kind("torn_checkpoint", "the process is killed at a random moment, and the last bytes of the log may be missing")
+@fault_kind(
+    "torn_checkpoint",
+    "the process is killed at a random moment, and the last bytes of the log may be missing",
+)
 async def tear_checkpoint(folder: Path, dice: random.Random) -> None:
     """Kill a writer three times, and cut the SQLite log at a random place."""
     for _ in range(3):
@@ -140,11 +143,15 @@ async def run_two_processes(folder: Path, dice: random.Random) -> None:
     await _check(folder, "one", "other")
     async with open_stores(folder) as stores:
         knowledge, _ = await read_knowledge(stores.documents, stores.graph, WEBSITE)
-    won = [version for version, each in zip(versions, told, strict=True) if not isinstance(each, BaseException)]
+    won = [
+        version for version, each in zip(versions, told, strict=True) if not isinstance(each, BaseException)
+    ]
     assert version_of(knowledge) in won, (won, told)
 
 
-@fault_kind("clock_jumps", "the clock jumps by a day, forwards and back, in one of two processes that want one run")
+@fault_kind(
+    "clock_jumps", "the clock jumps by a day, forwards and back, in one of two processes that want one run"
+)
 async def let_clock_jump(folder: Path, dice: random.Random) -> None:
     """A process whose clock is a day ahead sees the other's lease as expired: only one of them may go on."""
     writers = [
@@ -219,13 +226,17 @@ async def kill_mongodb(folder: Path, dice: random.Random) -> None:
         for _ in range(2):
             writers = [_Writer(folder, name, mongodb=url) for name in ("one", "other")]
             doomed = dice.randrange(COUNT)
-            reading = [asyncio.create_task(each.read(lambda number, at=doomed: number >= at)) for each in writers]
+            reading = [
+                asyncio.create_task(each.read(lambda number, at=doomed: number >= at)) for each in writers
+            ]
             await asyncio.wait(reading, return_when=asyncio.FIRST_COMPLETED)
             await asyncio.to_thread(server.stop)
             await asyncio.to_thread(server.start)
             await asyncio.wait(reading)
             codes = [await each.end() for each in writers]
-            assert all(code in (0, REFUSED, TAKEN) for code in codes), codes  # TAKEN: it could not renew its lease
+            assert all(code in (0, REFUSED, TAKEN) for code in codes), (
+                codes
+            )  # TAKEN: it could not renew its lease
         await _write_to_end(folder, "one", "other", mongodb=url)
         await _check(folder, "one", "other", mongodb=url)
     finally:
@@ -239,7 +250,7 @@ async def kill_mongodb(folder: Path, dice: random.Random) -> None:
 async def _mounted(folder: Path, size_kb: int) -> AsyncIterator[Callable[[str], None]]:
     """Make the folder a file system of its own in memory; yield what changes its options."""
     try:
-        subprocess.run(
+        subprocess.run(  # noqa: ASYNC221 - it takes a millisecond
             ["mount", "-t", "tmpfs", "-o", f"size={size_kb}k", "periplus-faults", folder],
             check=True, capture_output=True,
         )  # fmt: skip
@@ -253,7 +264,7 @@ async def _mounted(folder: Path, size_kb: int) -> AsyncIterator[Callable[[str], 
         yield remount
     finally:
         with suppress(subprocess.CalledProcessError):
-            subprocess.run(["umount", "-l", folder], check=True, capture_output=True)
+            subprocess.run(["umount", "-l", folder], check=True, capture_output=True)  # noqa: ASYNC221 - as above
 
 
 async def _load(folder: Path) -> subprocess.CompletedProcess[str]:

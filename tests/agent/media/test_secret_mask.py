@@ -136,7 +136,7 @@ SPLIT = "hunter2-horse"
         lambda text: f"{text[:5]}<wbr>{text[5:]}",
         lambda text: text[::-1],
         lambda text: text.upper(),
-        lambda text: " ".join(text),
+        " ".join,
         lambda text: text.encode().hex(),
     ],
 )
