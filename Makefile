@@ -138,6 +138,7 @@ bench: setup-mongod ## the benchmarks (trust ratios, not seconds)
 	@$(BIN)/python benchmarks/bench_load.py
 	@$(BIN)/python -m benchmarks.bench_stores --scale 0.1
 	@$(BIN)/python -m benchmarks.bench_notice --rounds 10
+	@$(BIN)/python -m benchmarks.bench_start
 	@$(BIN)/python -m pytest benchmarks -m bench --benchmark-enable -s --timeout 900
 
 sentences: setup-base ## how sentences are bound to tasks, without a browser

@@ -1,4 +1,7 @@
-"""The `periplus` command line. Subcommands are imported only when they are used."""
+"""The `periplus` command line. A subcommand is imported only when it runs.
+
+Its help, the completion of its options and the errors in its arguments come from `command_index` (decision 0116).
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ import typer
 from typer.core import TyperGroup
 
 from periplus import __version__
+from periplus.command_index import read_indexed_app
 
 _UsageError: Any = typer.BadParameter.__base__
 """What typer raises for arguments that a command does not take; typer itself does not export it."""
@@ -107,10 +111,57 @@ class _LazyCommandGroup(TyperGroup):
         if name in COMMANDS:
             if COMMANDS[name].extras and not {"-h", "--help"} & set(rest):
                 _check_extras(name)
-            module = importlib.import_module(COMMANDS[name].module)
-            command = typer.main.get_command(module.app)
-            command.name = name
+            indexed = read_indexed_app(name)
+            if indexed is None:
+                declared = importlib.import_module(COMMANDS[name].module).app
+                return name, _get_named_command(declared, name), rest
+            command = _get_named_command(indexed, name)
+            if not ctx.resilient_parsing:  # else a shell asks for completions
+                path = _check_arguments(command, name, rest, ctx)
+                command = _get_named_command(read_indexed_app(name, run=path), name)
         return name, command, rest
+
+
+def _get_named_command(declared: Any, name: str) -> Any:
+    command = typer.main.get_command(declared)
+    command.name = name
+    return command
+
+
+def _check_arguments(
+    command: Any, name: str, rest: list[str], parent: Any = None, **extra: Any
+) -> tuple[str, ...]:
+    """Parse the arguments as the command will; return the names of the subcommands in them.
+
+    Help ends here, and so does a usage error, by its exception.
+    """
+    context = command.make_context(name, list(rest), parent=parent, **extra)
+    path: list[Any] = []
+    while isinstance(command, TyperGroup):
+        left = [*context._protected_args, *context.args]  # noqa: SLF001 - what typer's own groups read
+        if not left:
+            break
+        below, command, left = command.resolve_command(context, left)
+        path.append(below)
+        context = command.make_context(below, left, parent=context)
+    return tuple(path)
+
+
+_HELP = ("-h", "--help")
+
+
+def _show_help(args: list[str]) -> None:
+    """Show the help of a command and raise `typer.Exit`, if that is asked for and the index tells it.
+
+    Parsing the options before the command's name would import pydantic, which is most of the time of a help page.
+    """
+    if len(args) > 1 and args[0] in COMMANDS and args[-1] in _HELP:
+        indexed = read_indexed_app(args[0])
+        if indexed is not None:
+            command, name, rest = _get_named_command(indexed, args[0]), f"periplus {args[0]}", args[1:]
+            while isinstance(command, TyperGroup) and rest[0] in command.commands:
+                command, name, rest = command.commands[rest[0]], f"{name} {rest[0]}", rest[1:]
+            _check_arguments(command, name, rest, help_option_names=[*_HELP])
 
 
 app = typer.Typer(
@@ -119,7 +170,7 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": [*_HELP]},
 )
 
 
@@ -192,8 +243,11 @@ def main(args: list[str] | None = None) -> None:
             stream.reconfigure(errors="backslashreplace")
     command = typer.main.get_command(app)
     try:
+        _show_help(sys.argv[1:] if args is None else args)
         ended = command.main(args=args, prog_name="periplus", standalone_mode=False)
         sys.exit(ended if isinstance(ended, int) else 0)
+    except typer.Exit as exc:
+        sys.exit(exc.exit_code)
     except _UsageError as exc:
         _report_usage(exc)
     except typer.Abort:
