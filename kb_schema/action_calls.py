@@ -137,7 +137,3 @@ class ExecutionStep(ActionCall):
     step: int = Field(ge=1)
     condition: str | Condition | None = None
     """`{parameter}` that must be true, or a condition. Otherwise the step is skipped."""
-
-
-ActionCall.model_rebuild()
-ExecutionStep.model_rebuild()

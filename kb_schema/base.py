@@ -17,9 +17,12 @@ SCHEMA_VERSION = 2
 
 
 class Model(BaseModel):
-    """A strict, immutable model: unknown keys are refused, and values never change in place."""
+    """A strict, immutable model: unknown keys are refused, and values never change in place.
 
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+    Its validator is built when it is used first (decision 0117).
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, defer_build=True)
 
     def to_json(self) -> dict[str, Any]:
         """Return the document as plain JSON, without absent and default values."""

@@ -694,7 +694,3 @@ def _form_verdict(facts: ProbeFacts) -> Verdict:
     if answer is None or answer.error:
         return unknown(answer.error if answer and answer.error else "the form was not looked at")
     return held(answer.visible == 0, f"{answer.visible} invalid or missing fields")
-
-
-for _model in (ScreenTransition, Combined, CustomCondition):
-    _model.model_rebuild()

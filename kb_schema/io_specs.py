@@ -263,7 +263,3 @@ class Duration(Model):
     estimated: Seconds | None = None
     avg_duration_ms: float | None = Field(default=None, ge=0)
     p95_duration_ms: float | None = Field(default=None, ge=0)
-
-
-for _model in (DomExtraction, UrlExtraction, ContextExtraction, TableExtraction):
-    _model.model_rebuild()

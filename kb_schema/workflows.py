@@ -123,7 +123,3 @@ def walk(nodes: tuple[AnyNode, ...]) -> list[AnyNode]:
         inner = walk(node.nodes) if isinstance(node, GroupNode) else []
         found += [node, *inner, *walk(node.else_nodes)]
     return found
-
-
-for _model in (TaskNode, GroupNode, WaitNode, AgentNode, Workflow):
-    _model.model_rebuild()
