@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from collections.abc import Iterator
@@ -82,11 +83,22 @@ def list_old_outputs(folder: Path, age: timedelta) -> list[Path]:
 
 
 def _contains_nothing_done(folder: Path) -> bool:
-    """Return whether a folder has only a session without an action, or less."""
+    """Return whether a folder has only a session without an action, or less. An address that did not open is none."""
     session = folder / SESSION
     return all(
-        path.is_dir() or (path.is_relative_to(session) and (path.name == MANIFEST or not path.stat().st_size))
+        path.is_dir() or (path.is_relative_to(session) and (path.name == MANIFEST or not _has_action(path)))
         for path in folder.rglob("*")
+    )
+
+
+def _has_action(file: Path) -> bool:
+    """Whether a file of a session is anything but a trace of addresses that did not open."""
+    if file.suffix != ".jsonl":
+        return file.stat().st_size > 0
+    entries = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
+    return any(
+        each.get("action_type") != "navigate" or (each.get("result") or {}).get("success", True)
+        for each in entries
     )
 
 

@@ -140,9 +140,9 @@ def _meaning(code):
 CASES = {
     "0": (["add", "-i", "name=Tern"], 0, "success", "(`success`)"),
     "1": (["wrong", "-i", "name=Tern"], 1, "failure", "(`failure`)"),
-    "1 in a loop over nodes": (["each"], 1, "failure", "(`failure`)"),
+    "4 in a loop over nodes": (["each"], 4, "degraded", "`degraded`"),
     "1 in a sub-task": (["nested", "-i", f"name={CLOSED}"], 1, "failure", "(`failure`)"),
-    "1 in a loop over a task": (["every"], 1, "failure", "(`failure`)"),
+    "4 in a loop over a task": (["every"], 4, "degraded", "`degraded`"),
     "2": (["ad", "-i", "name=Tern"], 2, None, "Nothing was done"),
     "2 without input": (["add"], 2, None, "an input that is missing"),
     "3": (["asking", "-i", "name=Tern"], 3, "needs_person", "(`needs_person`)"),
