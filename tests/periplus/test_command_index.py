@@ -33,6 +33,7 @@ MODULES_OF_ERRORS = {
     *(
         "agent",
         "agent.redaction",
+        "agent.secret_disguises",
         "kb_store",
         "kb_store.errors",
         "kb_schema",
