@@ -140,6 +140,7 @@ class PlayedEngine:
             presses=SimpleNamespace(held_before=False), judge_until_held=self._judge,
             knowledge=SimpleNamespace(task=self._task, read_parts=self._read_parts),
         )  # fmt: skip
+        self.dependencies = SimpleNamespace(in_order=frozenset())
         self.stop = SimpleNamespace(check=lambda: None)
         self.guide = SimpleNamespace(arrive=self._nothing)
         self.resumption = SimpleNamespace(told_happened=False)
