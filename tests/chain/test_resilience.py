@@ -403,7 +403,7 @@ async def test_a_step_that_is_under_way_is_cut_off_at_the_end_of_the_run_with_th
     assert (result.steps[-1].step_id, result.steps[-1].error) == ("b", "cut off (CancelledError)")
     assert not result.complete
     assert result.goal == "Read the first boat"
-    assert [each.partition(":")[0] for each in result.errors][:2] == ["lost", "b"]
+    assert [each.partition(":")[0] for each in result.errors][:2] == ["step t.lost", "step t.b"]
     assert "#nothere" in result.errors[0]
 
 

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kb_schema import KnowledgeBase, SourcedDocument, assemble, parse_document
+from kb_schema.tool_answers import TaskAnswer
 from mcp_server import cursors
 from mcp_server.descriptions import answer_text, available_actions, demo_search, document_summaries
 from mcp_server.errors import BadRequest, UnknownName
@@ -241,11 +242,12 @@ def test_a_task_names_the_tasks_that_run_before_it():
         {"type": "composes", "_from": "task/stock_up", "_to": "task/add_jar"},
     )
     view = compile_view(pantry.knowledge(also=(*OTHER_TASKS, *edges)), "1")
-    answer = document_summaries.describe_document(
-        view, view.knowledge.tasks["add_jar"], "working"
-    ).model_copy(update={"depends_on": document_summaries.describe_dependencies(view, "add_jar")})
+    answer = TaskAnswer(
+        **dict(document_summaries.describe_document(view, view.knowledge.tasks["add_jar"], "working")),
+        depends_on=document_summaries.describe_dependencies(view, "add_jar"),
+    )
     assert [parse_document(each).to_task for each in answer.depends_on] == ["sign_in", "stock_up"]
-    text = answer_text.render_document(answer)
+    text = answer_text.render_task(answer)
     assert "depends on sign_in, which runs first\n" in text
     assert "depends on stock_up, which runs first if context_equals 'empty' True" in text
 
