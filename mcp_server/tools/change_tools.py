@@ -32,7 +32,7 @@ DocumentT = TypeVar("DocumentT", bound=Document)
 
 OutcomeArgument = Annotated[
     ReportedOutcome,
-    Field(description="Names one of transition_id, recovery_id, element. A repeated outcome_id counts once"),
+    Field(description="One of transition_id, recovery_id, element. A repeated outcome_id counts once"),
 ]
 
 _CHANGE_SCHEMA: dict[str, Any] = {
@@ -76,7 +76,7 @@ _SIGN_IN_SCHEMA: dict[str, Any] = {
     "required": ["task_id"],
 }
 WorkflowArgument = Annotated[
-    dict[str, JsonValue], Field(description="A workflow document: workflow_id, name, nodes, io_spec, ...")
+    dict[str, JsonValue], Field(description="A workflow document: name, nodes, io_spec, ...")
 ]
 
 

@@ -121,7 +121,7 @@ def get_available_actions(
     snapshot: PageArgument | None = None,
     detail: DetailLevel = "working",
 ) -> ToolReply[AvailableActions]:
-    """What can be done on a screen or page, where it leads, and the tasks that use it; if lost, recovery options."""
+    """What can be done on a screen or page, where it leads, tasks that use it; if lost, recovery options."""
     if screen_id is not None:
         require_screen(request.view, screen_id)
     if snapshot is not None:

@@ -40,7 +40,7 @@ def list_tasks(
 def get_task_definition(
     request: WebsiteRequest, task_id: Id, detail: DetailLevel = "working"
 ) -> ToolReply[TaskAnswer]:
-    """A task or workflow: inputs, outputs, steps, success criteria, and the tasks that run before it or as parts of it."""
+    """A task or workflow: inputs, outputs, steps, success criteria, the tasks it is composed of."""
     knowledge = request.view.knowledge
     work: dict[str, Task | Workflow] = {**knowledge.workflows, **knowledge.tasks}
     task = require_document("task", task_id, work, "call list_tasks")
@@ -69,7 +69,7 @@ def get_next_step(
 def find_tasks_for_screen(
     request: WebsiteRequest,
     screen_id: ScreenId,
-    reach: Annotated[bool, Field(description="Also tasks reachable from there, with the path")] = False,
+    reach: Annotated[bool, Field(description="Also tasks reachable from there")] = False,
     facts: FactsArgument = None,
     cursor: Id | None = None,
 ) -> ToolReply[TaskList]:
@@ -82,7 +82,7 @@ def find_tasks_for_screen(
 def get_action_definition(
     request: WebsiteRequest, action_id: Id, detail: DetailLevel = "working"
 ) -> ToolReply[ActionAnswer]:
-    """A reusable action of the website: parameters, steps, what can go wrong, the transitions it causes."""
+    """A reusable action of the website: parameters, steps, what can go wrong."""
     actions = request.view.knowledge.actions
     basic = None if action_id in actions else action_types.action_type(action_id)
     if basic is not None:
@@ -104,9 +104,7 @@ def get_presentation_flow(
     about: Annotated[
         str | None, Field(min_length=1, max_length=500, description="Instead of flow_id: what to show")
     ] = None,
-    audience: Annotated[
-        str | None, Field(min_length=1, max_length=200, description="With about: whom the demo is for")
-    ] = None,
+    audience: Annotated[str | None, Field(min_length=1, max_length=200)] = None,
     detail: DetailLevel = "working",
 ) -> ToolReply[FlowAnswer]:
     """A presentation flow (demo): its segments in order, their narration, what to cut if time is short."""

@@ -13,7 +13,9 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from agent.knowledge_client import KnowledgeClient
 from agent.synthesis.pipeline_config import SynthesisStrategy
+from agent.synthesis.workflows.workflow_documents import WorkflowDocuments
 from kb_schema.documents import did_you_mean
 from kb_schema.execution_traces import ExecutionTrace
 from kb_schema.tasks import Task
@@ -44,9 +46,11 @@ from periplus.commands.synthesis_output import WorkflowRequest, make_workflow
 from periplus.errors import UserError
 from periplus.exit_codes import ExitCode
 from periplus.foreign_input import read_foreign
+from periplus.knowledge_server import connect_knowledge_client
 from periplus.log_setup import log_to_stderr
 from periplus.settings import load_settings
 from periplus.store_selection import ArangoUrl, MongoUrl, open_selected_stores
+from periplus.synthesis.recorded_sign_in import adopt_sign_in
 from periplus.synthesis.workflow_synthesis import SynthesisJudgement, read_traces
 from periplus.synthesis.workflow_traces import read_workflow_traces
 from periplus.website_selection import list_websites, select_website
@@ -150,8 +154,10 @@ def refine(
     made = make_workflow(console, read, request)
     lowered = made.result.lowered
     if lowered is not None:
+        lowered = asyncio.run(_place_sign_in(lowered, read, website_id, mongodb_url, arangodb_url))
         before = _describe([current, *tasks])
-        lines = _list_differences(before, _describe([lowered.workflow, *lowered.tasks]))
+        made_tasks = sorted(lowered.tasks, key=lambda each: each.task_id)  # as they are read
+        lines = _list_differences(before, _describe([lowered.workflow, *made_tasks]))
         count = len(read) - len(known)
         console.print(f"{len(read)} traces, {count} of them new; {_count(lines)}", highlight=False)
         for line in lines:
@@ -177,6 +183,22 @@ async def _read_workflow(
         )
     own = [task for name, task in sorted(knowledge.tasks.items()) if name.startswith(f"{workflow_id}_")]
     return website_id, found, own
+
+
+async def _place_sign_in(
+    lowered: WorkflowDocuments,
+    read: Sequence[ExecutionTrace],
+    website_id: str,
+    mongodb_url: str | None,
+    arangodb_url: str | None,
+) -> WorkflowDocuments:
+    """Return the documents as they are published: with the website's sign-in in place of the recorded one."""
+    async with (
+        open_selected_stores(mongodb_url, arangodb_url) as stores,
+        connect_knowledge_client(stores) as client,
+    ):
+        placed, _, _ = await adopt_sign_in(KnowledgeClient(client, website_id), lowered, read)
+    return placed
 
 
 def _check_traces(workflow: str, known: AbstractSet[str], read: Sequence[ExecutionTrace]) -> None:

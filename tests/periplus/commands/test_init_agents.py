@@ -179,7 +179,7 @@ def test_every_tool_command_and_option_in_the_texts_exists(text):
     root = typer.main.get_command(periplus)
     for words in called:
         assert words[0] in COMMANDS
-        context = typer.Context(root)
+        context = typer.Context(root, resilient_parsing=True)
         _, command, rest = root.resolve_command(context, words)
         if hasattr(command, "commands"):
             command = command.commands[rest[0]]

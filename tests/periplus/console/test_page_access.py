@@ -19,6 +19,7 @@ ROLE_OF = {
     "/runs/{run_id}/stop": "operate",
     "/demos/links": "operate",
     "/demos/links/{visit_id}/end": "operate",
+    "/runs/{run_id}/accept": "review",
     "/sites/{site}/proposals/{proposal_id}": "review",
     "/sites/{site}/review": "review",
     "/sites/{site}/screens/{screen_id}/merge": "review",
