@@ -184,14 +184,16 @@ async def induce_workflow(
 def _find_sentence_gap(result: PipelineResult) -> str | None:
     """Return why traces with different descriptions have a gap; None if they have none, or for another reason, too.
 
-    Recordings that contradict each other do so without their descriptions as well.
+    Recordings that contradict each other, or what they say, do so without their descriptions as well.
     """
     said = {trace.task_description.strip() for trace in result.traces}
     if result.synthesis_report is None or len(said) < 2:
         return None
     if not all(each.startswith(UNTOLD) for each in result.synthesis_report.refusals):
         return None
-    return find_gap(add_workflow_documents(result))
+    written = add_workflow_documents(result)
+    contradicted = written.understanding is not None and written.understanding.contradicted
+    return None if contradicted else find_gap(written)
 
 
 async def _synthesize(

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from agent.synthesis.utterances.utterance_templates import UtteranceMismatch, UtteranceSlot
-from agent.synthesis.utterances.value_forms import build_identifier
+from agent.synthesis.utterances.value_forms import build_identifier, has_parts
 from kb_schema.base import Model
 from kb_schema.templates import as_text
 
@@ -37,6 +37,8 @@ class RecordTemplate(Model):
     """Those that some recordings did not have."""
     always: Mapping[str, str] = {}
     """Keys on which nothing depends -> the value that all recordings had."""
+    unused_parts: Mapping[str, Mapping[str, str]] = {}
+    """Slot -> forms of its value on which nothing depends, with what they are in all recordings: the year of a date."""
 
     @cached_property
     def slots(self) -> tuple[UtteranceSlot, ...]:
@@ -50,7 +52,10 @@ class RecordTemplate(Model):
     def parse(self, utterance: str) -> dict[str, str | list[str]]:
         """Return the value of each slot in a goal; "" where it is optional and missing. Raises `UtteranceMismatch`."""
         record = self._read(utterance)
-        return {_name(key): record.get(key, "") for key in self.keys if key not in self.always}
+        values = {_name(key): record.get(key, "") for key in self.keys if key not in self.always}
+        if not all(has_parts(values[slot], parts) for slot, parts in self.unused_parts.items()):
+            raise UtteranceMismatch(utterance, str(self))
+        return values
 
     def texts(self, utterance: str) -> dict[UtteranceSlot, str]:
         """Return the text of each slot in a goal. Raises `UtteranceMismatch`."""

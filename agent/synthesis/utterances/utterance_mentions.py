@@ -22,6 +22,7 @@ from agent.synthesis.utterances.utterance_templates import (
     expand_value_forms,
     learn_template,
 )
+from agent.synthesis.utterances.value_forms import list_untold_parts
 from kb_schema.execution_traces import ExecutionTrace, TraceStep
 from kb_schema.selectors import Selector, Strategy, ValueStrategy
 from kb_schema.templates import as_text, xpath_literal
@@ -54,7 +55,9 @@ class MentionAnalysis:
     template: UtteranceTemplate | RecordTemplate | None = None
     """None if there are no descriptions, or they have no common template."""
     refusal: str | None = None
-    """Why there is no template."""
+    """Why there is no template, or why it cannot be used."""
+    contradicted: bool = False
+    """Whether the refusal is that the steps leave out a part of a value which they use: they may show something else."""
 
 
 @dataclass(slots=True)
@@ -115,7 +118,33 @@ def drop_unused_slots(told: MentionAnalysis, inputs: Collection[str]) -> Mention
             why = f"no step depends on the words that the task descriptions have for {slot.name} ({said})"
             return replace(told, refusal=why)
         template = template.fixed(slot, shown[0])
-    return replace(told, template=template)
+    return _require_unused_parts(told, template, inputs)
+
+
+def _require_unused_parts(
+    told: MentionAnalysis, template: UtteranceTemplate | RecordTemplate, inputs: Collection[str]
+) -> MentionAnalysis:
+    """Return the analysis; the template takes only dates whose parts are those of all recordings where nothing depends on
+    them. Refused if such a part differs between recordings: a month that they reached by as many presses, for instance.
+    """
+    unused: dict[str, Mapping[str, str]] = {}
+    for slot in template.slots:
+        if slot.many or slot.name in inputs:
+            continue
+        forms = {each.removeprefix(f"{slot.name}_") for each in inputs if each.startswith(f"{slot.name}_")}
+        texts = [template.texts(trace.task_description.strip())[slot] for trace in told.traces]
+        parts = [list_untold_parts(text, forms) for text in texts]
+        for part in parts[0]:
+            shown = sorted({each.get(part, "") for each in parts})
+            if len(shown) > 1:
+                said = ", ".join(map(repr, shown[:3]))
+                why = (
+                    f"no step depends on the {part} that the task descriptions have for {slot.name} ({said})"
+                )
+                return replace(told, refusal=why, contradicted=True)
+        if parts[0]:
+            unused[slot.name] = parts[0]
+    return replace(told, template=template.model_copy(update={"unused_parts": unused}))
 
 
 def _uses(name: str, slot: str) -> bool:

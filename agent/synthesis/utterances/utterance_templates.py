@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property, reduce
 
 from agent.synthesis.errors import MetaAgentError
-from agent.synthesis.utterances.value_forms import LETTERS, PARTS, build_identifier, list_forms
+from agent.synthesis.utterances.value_forms import LETTERS, PARTS, build_identifier, has_parts, list_forms
 from kb_schema.base import Model
 
 LEAST_SHARED = 0.5
@@ -125,6 +125,8 @@ class UtteranceTemplate(Model):
     """A sentence with slots."""
 
     parts: tuple[UtteranceWord | UtteranceSlot, ...]
+    unused_parts: Mapping[str, Mapping[str, str]] = {}
+    """Slot -> forms of its text on which nothing depends, with what they are in all recordings: the year of a date."""
 
     @cached_property
     def slots(self) -> tuple[UtteranceSlot, ...]:
@@ -133,7 +135,10 @@ class UtteranceTemplate(Model):
 
     def parse(self, utterance: str) -> dict[str, str | list[str]]:
         """Return the value of each slot in a description. Raises `UtteranceMismatch`."""
-        return {slot.name: slot.value(text) for slot, text in self.texts(utterance).items()}
+        values = {slot.name: slot.value(text) for slot, text in self.texts(utterance).items()}
+        if not all(has_parts(values[slot], parts) for slot, parts in self.unused_parts.items()):
+            raise UtteranceMismatch(utterance, str(self))
+        return values
 
     def texts(self, utterance: str) -> dict[UtteranceSlot, str]:
         """Return the text of each slot in a description. Raises `UtteranceMismatch`."""

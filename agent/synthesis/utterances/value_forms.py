@@ -6,7 +6,7 @@ A form is a registered function that returns None if a text does not have the fo
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from datetime import date, datetime
 
 from kb_schema.transforms import ungroup_number
@@ -19,6 +19,12 @@ NUMBER = "number"
 PARTS = frozenset({"given_name", "family_name"})
 """Forms that leave out a part of the text."""
 
+_PARTS_OF_DATES = {
+    "day": ("day", "day_of_two_digits"),
+    "month": ("month", "month_of_two_digits", "month_name", "month_short", "month_and_year"),
+    "year": ("year", "month_and_year"),
+}
+"""Part of a date, as a form -> the forms that tell it. Every other form of a date tells all of it."""
 _DATES = ("%Y-%m-%d", "%m/%d/%Y", "%d.%m.%Y", "%B %d, %Y", "%d %B %Y", "%b %d, %Y", "%d %b %Y")
 """Accepted date formats. With slashes, the month comes first, as in the en-US locale."""
 _ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)", re.IGNORECASE)
@@ -211,6 +217,25 @@ def _day(text: str) -> date | None:
         except ValueError:
             continue
     return None
+
+
+def list_untold_parts(text: str, forms: Collection[str]) -> dict[str, str]:
+    """Return the parts of a date that none of these of its forms tells, by form; empty for a text that is no date.
+
+    >>> list_untold_parts("03/02/2016", {"day", "month_name"}), list_untold_parts("03/02/2016", {"iso"})
+    ({'year': '2016'}, {})
+    """
+    known = {form for told in _PARTS_OF_DATES.values() for form in told}
+    if _day(text) is None or not forms or not known >= set(forms):
+        return {}
+    return {
+        part: str(FORMS[part](text)) for part, told in _PARTS_OF_DATES.items() if not set(told) & set(forms)
+    }
+
+
+def has_parts(value: object, parts: Mapping[str, str]) -> bool:
+    """Return whether a value has these parts, by form."""
+    return all(isinstance(value, str) and FORMS[form](value) == said for form, said in parts.items())
 
 
 def build_identifier(words: str) -> str:

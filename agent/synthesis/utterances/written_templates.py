@@ -72,6 +72,8 @@ def write_template(
     A slot has its known texts if it gives no input, or if all its texts are plain words in lower case, such as
     "enable": another text there would ask for another task.
     """
+    if template.unused_parts:
+        return None  # a written slot cannot say that a date is of this year
     seen = [template.texts(each) for each in sentences]
     text = str(template)
     for slot in template.slots:

@@ -59,3 +59,28 @@ def test_what_the_steps_alone_do_not_tell_either_keeps_the_sentences():
     assert made.unused_sentences == ""
     assert made.synthesis_report is not None
     assert made.synthesis_report.refusals
+
+
+DAYS = (
+    f"<body><h1>Calendar</h1>{''.join(f'<a>{day}</a>' for day in range(1, 32))}<button>Save</button></body>"
+)
+
+
+def _choose(number: int, date: str) -> ExecutionTrace:
+    xpaths = (f"//a[normalize-space()='{int(date[3:5])}']", "//button")
+    targets = [
+        Selector.model_validate({"strategies": [{"type": "xpath-text", "value": each}]}) for each in xpaths
+    ]
+    steps = tuple(
+        TraceStep(action_type="click", target=each, html_before=DAYS, source_url="http://boats.test/")
+        for each in targets
+    )
+    return ExecutionTrace(trace_id=f"t{number}", task_description=f"Choose {date} now", steps=steps)
+
+
+def test_sentences_whose_month_no_step_shows_are_not_set_aside():
+    traces = [_choose(number, date) for number, date in enumerate(("02/21/2016", "02/19/2016", "03/02/2016"))]
+    made = add_workflow_documents(asyncio.run(induce_workflow(traces, "choose", "")))
+    assert made.unused_sentences == ""
+    assert made.understanding is not None
+    assert "no step depends on the month" in (made.understanding.refusal or "")
