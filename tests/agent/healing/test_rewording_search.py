@@ -19,11 +19,11 @@ BEFORE = {"field": 'name="who"', "save": 'id="save">Reserve', "more": ""}
 async def search(page):
     """Return what the search finds for a control of the form in the changed form."""
 
-    async def look(words, risk=SAFE, *, before="", **changed):
+    async def look(words, risk=SAFE, *, before="", after="", **changed):
         await page.set_content(before or FORM.format(**BEFORE))
         prints = PageFingerprints(await scan_page(page))
         (known,) = [each for _, each in prints.all() if each.name == words]
-        await page.set_content(FORM.format(**BEFORE | changed))
+        await page.set_content(after or FORM.format(**BEFORE | changed))
         return find_reworded(await scan_page(page), known, risk)
 
     return look
@@ -92,4 +92,40 @@ async def test_nothing_is_offered_for_what_was_taken_away(search):
     before = FORM.format(**BEFORE).replace("</form>", "<button>Back</button></form>")
     assert await search("Reserve", before=before, save="type=button>Back") == (), (
         "Back stands in its place now"
+    )
+
+
+TWO = """<main><h1>A booking</h1><form aria-label="Booking"><label>Room <select><option>Hall</select></label>
+<button id="{first}">{says}</button></form></main>"""
+ALL = '<button id="all">Save all</button>'
+
+
+@pytest.mark.parametrize(("identifier", "found"), [("save", ["Save all"]), ("all", []), ("new", [])])
+async def test_element_with_the_words_of_another_one_is_found_only_if_it_keeps_its_id(
+    page, identifier, found
+):
+    await page.set_content(ALL)  # on another page
+    (other,) = [each for _, each in PageFingerprints(await scan_page(page)).all() if each.name == "Save all"]
+    await page.set_content(TWO.format(first="save", says="Save"))
+    (known,) = [each for _, each in PageFingerprints(await scan_page(page)).all() if each.name == "Save"]
+    await page.set_content(TWO.format(first=identifier, says="Save all"))
+    index = await scan_page(page)
+    reworded = find_reworded(index, known, SAFE, others=[other])
+    assert [each.seen.name for each in reworded] == found
+
+
+async def test_field_that_moved_under_another_label_and_name_is_offered_as_the_only_one_left(search):
+    fields = "{}<label>Mail <input name=mail></label><label>Town <input name=town></label>{}"
+    page = '<main><h1>A booking</h1><form aria-label="Booking">{}<button>Reserve</button></form></main>'
+    before = page.format(fields.format("<label>Name <input name=who></label>", ""))
+    moved = page.format(fields.format("", "<label>Booked by <input name=booker></label>"))
+    two = page.format(
+        fields.format(
+            "<label>Company <input name=firm></label>", "<label>Booked by <input name=booker></label>"
+        )
+    )
+    found = await search("Name", before=before, after=moved)
+    assert [each.seen.name for each in found][:1] == ["Booked by"]
+    assert await search("Name", before=before, after=two) == () or all(
+        each.against for each in await search("Name", before=before, after=two)
     )
