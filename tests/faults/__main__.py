@@ -56,8 +56,10 @@ async def _measure(kind: FaultKind, runs: int) -> None:
     OUT.mkdir(parents=True, exist_ok=True)
     while (done := len(_read(kind.name))) < runs:
         seed = random.SystemRandom().randrange(10**9)
-        told = await make_fault(kind, seed)
-        if told == "cannot be made":
+        try:
+            told = await make_fault(kind, seed)
+        except CannotBeMade as exc:
+            print(f"{kind.name}: {exc}")
             return
         with _file(kind.name).open("a", encoding="utf-8") as file:
             line = {"at": datetime.now(UTC).isoformat(timespec="seconds"), "seed": seed, "told": told}
@@ -68,13 +70,12 @@ async def _measure(kind: FaultKind, runs: int) -> None:
 
 
 async def make_fault(kind: FaultKind, seed: int) -> str:
-    """Make one run; return what was wrong, empty for nothing."""
+    """Make one run; return what was wrong, empty for nothing. Raises `CannotBeMade`."""
     with tempfile.TemporaryDirectory(prefix="periplus-fault-", ignore_cleanup_errors=True) as folder:
         try:
             await kind.run(Path(folder), random.Random(seed))
-        except CannotBeMade as exc:
-            print(f"{kind.name}: {exc}")
-            return "cannot be made"
+        except CannotBeMade:
+            raise
         except Exception:  # noqa: BLE001 - whatever it is, the run failed
             return traceback.format_exc()
     return ""

@@ -24,7 +24,11 @@ FAULTS: dict[str, FaultKind] = {}
 
 
 class CannotBeMade(Exception):
-    """This machine does not allow the fault. The text says what it lacks."""
+    """This machine does not allow the fault. The text says what it lacks; `installable`: a setup of ours brings it."""
+
+    def __init__(self, message: str, *, installable: bool = False) -> None:
+        super().__init__(message)
+        self.installable = installable
 
 
 def fault_kind(name: str, summary: str) -> Callable[[FaultRun], FaultRun]:

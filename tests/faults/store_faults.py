@@ -218,7 +218,7 @@ async def make_read_only(folder: Path, dice: random.Random) -> None:
 async def kill_mongodb(folder: Path, dice: random.Random) -> None:
     """The writers end with the reason, or wait; started again, they complete what they began."""
     if not os.access(MONGOD, os.X_OK):
-        raise CannotBeMade("`make setup-mongod` installs a MongoDB for tests")
+        raise CannotBeMade("`make setup-mongod` installs a MongoDB for tests", installable=True)
     server = Mongod(folder / "mongod")
     await asyncio.to_thread(server.start)
     url = with_database(server.url + "&serverSelectionTimeoutMS=3000", "faults")
