@@ -3,8 +3,9 @@
 A name is imported when it is used first: a command that reads no knowledge builds none of the models (decision 0116).
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from kb_schema.public_names import import_on_use
 
 if TYPE_CHECKING:
     from kb_schema.assembly import SourcedDocument, assemble
@@ -36,11 +37,4 @@ __all__ = [
     "parse_fragment",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    """Import a public name when it is used first."""
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = import_on_use(__name__, _MODULES)

@@ -5,8 +5,9 @@ Uses the schema and the stores.
 A name is imported when it is used first (decision 0116).
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from kb_schema.public_names import import_on_use
 
 if TYPE_CHECKING:
     from loaders.diffs.knowledge_diff import (
@@ -43,11 +44,4 @@ __all__ = [
     "write_folder",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    """Import a public name when it is used first."""
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = import_on_use(__name__, _MODULES)

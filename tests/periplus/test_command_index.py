@@ -39,6 +39,7 @@ MODULES_OF_ERRORS = {
         "kb_schema",
         "kb_schema.base",
         "kb_schema.errors",
+        "kb_schema.public_names",
     ),
     *("kb_schema.run_records", "kb_schema.templates", "kb_schema.text_similarity"),
 }
