@@ -82,6 +82,10 @@ zoo: setup-zoo ## measure all jobs of the zoo: applications that are not ours (h
 zoo-%: setup-zoo
 	@$(BIN)/python -m tests.zoo part $*
 
+# `make induced-gmail`: one application, less than an hour. Nothing is run; sessions and figures are kept in out/zoo.
+induced-%: setup-base
+	@$(BIN)/python -m tests.zoo induce $*
+
 # Goes on where it was interrupted; `make maps-roundup` maps one application.
 maps: setup-zoo ## map applications that are not ours and compare the maps with their own routes (two hours)
 	@$(BIN)/python -m tests.zoo map

@@ -31,7 +31,7 @@ from rich.console import Console
 
 from periplus.session_setup import start_browser
 from tests.zoo.applications import APPLICATIONS
-from tests.zoo.induction_share import list_shares, measure_induction, record_job
+from tests.zoo.induction_share import measure_induction, record_job, write_shares
 from tests.zoo.map_measurement import MapFigures, format_map, measure_map, read_map_truths
 from tests.zoo.map_views import ViewFigures, format_views, measure_views, read_listed_views
 from tests.zoo.zoo_figures import format_job, read_figures, summarize, write_markdown
@@ -319,7 +319,7 @@ def _induce_jobs(parser: argparse.ArgumentParser, options: argparse.Namespace, c
         )
     )  # fmt: skip
     lines = (OUT / INDUCED).read_text(encoding="utf-8").splitlines()
-    console.print(list_shares(list(map(json.loads, lines))))
+    console.print(write_shares(list(map(json.loads, lines))), highlight=False, markup=False)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -15,7 +15,6 @@ from typing import Any, get_args
 from urllib.parse import urlsplit
 
 from playwright.async_api import Browser
-from rich.table import Table
 
 from kb_store import open_stores
 from periplus.synthesis.workflow_synthesis import read_traces
@@ -75,8 +74,11 @@ async def measure_induction(
             yield InductionFigures(application, job.name, naming, shown, reason)
 
 
-def list_shares(figures: Sequence[Mapping[str, Any]]) -> Table:
-    """Return per application, naming and number of demonstrations how many jobs are whole.
+COLUMNS = ("application", "naming", "shown", "measured", "whole", "share")
+
+
+def list_shares(figures: Sequence[Mapping[str, Any]]) -> list[list[str]]:
+    """Return rows of `COLUMNS`: how many jobs are whole, by application, naming and number of demonstrations.
 
     `figures`: `InductionFigures` as JSON; of what was measured again, the last counts. A share of pairs is one of pairs.
     """
@@ -84,14 +86,19 @@ def list_shares(figures: Sequence[Mapping[str, Any]]) -> Table:
         (each["application"], each["naming"], each["job"], tuple(each["shown"])): not each["reason"]
         for each in figures
     }
-    table = Table("application", "naming", "shown", "measured", "whole", "share")
     rows: dict[tuple[str, str, int], list[bool]] = {}
     for (application, naming, _, shown), whole in last.items():
         rows.setdefault((application, naming, len(shown)), []).append(whole)
         rows.setdefault(("all", naming, len(shown)), []).append(whole)
-    for (application, naming, shown), whole in sorted(
-        rows.items(), key=lambda each: (each[0][0] == "all", each[0])
-    ):
-        share = f"{sum(whole) / len(whole):.1%}"
-        table.add_row(application, naming, str(shown), str(len(whole)), str(sum(whole)), share)
-    return table
+    return [
+        [application, naming, str(shown), str(len(whole)), str(sum(whole)), f"{sum(whole) / len(whole):.1%}"]
+        for (application, naming, shown), whole in sorted(
+            rows.items(), key=lambda each: (each[0][0] == "all", each[0])
+        )
+    ]
+
+
+def write_shares(figures: Sequence[Mapping[str, Any]]) -> str:
+    """Return the rows as a table in Markdown."""
+    lines = [f"| {' | '.join(COLUMNS)} |", f"|{'---|' * len(COLUMNS)}"]
+    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in list_shares(figures))]) + "\n"

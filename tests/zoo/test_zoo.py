@@ -13,6 +13,7 @@ from tests.support.foreign_sites import TOOLS
 from tests.support.needs import lacking
 from tests.support.rotation import SEED, dice
 from tests.zoo.applications import APPLICATIONS
+from tests.zoo.induction_share import list_shares
 from tests.zoo.map_measurement import read_map_truths
 from tests.zoo.map_views import ListedView, read_listed_views
 from tests.zoo.registry.roundup import ROUNDUP
@@ -150,6 +151,21 @@ async def _measured(browser, application: Application, job: Job, folder, *, most
     said = [(each.instance, each.outcome, each.claim, each.said, each.changes) for each in figures.endings]
     assert not NEVER & {each.outcome for each in figures.endings}, (application.name, job.name, said)
     return figures
+
+
+def test_the_share_of_whole_jobs_is_by_naming_and_number_and_the_last_measurement_counts():
+    def line(job: str, shown: list[int], reason: str) -> dict[str, object]:
+        return {"application": "wiki", "job": job, "naming": "values", "shown": shown, "reason": reason}
+
+    figures = [
+        line("add", [0, 1, 2], "a branch"),
+        line("add", [0, 1], ""),
+        line("drop", [0, 1, 2], ""),
+        line("add", [0, 1, 2], ""),
+        line("drop", [0, 1], "a loop"),
+    ]
+    rows = [["values", "2", "2", "1", "50.0%"], ["values", "3", "2", "2", "100.0%"]]
+    assert list_shares(figures) == [[name, *row] for name in ("wiki", "all") for row in rows]
 
 
 def test_a_success_that_the_benchmark_denies_is_a_false_one():
