@@ -252,8 +252,9 @@ class SingleSignOn:
             if found.get("issuer") != self.issuer:
                 raise IssuerUnavailable(f"the sign-in service at {self.host} calls itself by another name")
             self._metadata = found
-        address = self._metadata.get(name)
-        if not isinstance(address, str) or not _is_safe(address):
+        address = str(self._metadata.get(name) or "")
+        # An issuer on the web names no address of this machine: what listens there is somebody else.
+        if not _is_safe(address) or (self.issuer.startswith("https:") and not address.startswith("https:")):
             raise IssuerUnavailable(f"the sign-in service {self.host} does not tell a safe {name}")
         if name == "jwks_uri" and self._keys is None:
             self._keys = IssuerKeys(OAuthResource(self.issuer, self.settings.client_id, address))

@@ -11,6 +11,7 @@ from axe_playwright_python.async_playwright import Axe
 from kb_store.audit.audit_log import AuditLog
 from kb_store.audit.audit_recorder import use_audit_log
 from periplus.errors import UserError
+from periplus.service import single_sign_on
 from periplus.service.console_sessions import ConsoleSessions
 from periplus.service.single_sign_on import OidcSettings, load_oidc_settings
 from tests.periplus.service.service_support import served
@@ -165,6 +166,21 @@ async def test_an_address_that_can_be_read_on_the_way_is_not_used(service, issue
         where, params={"state": asked.get("state", ""), "code": "x"}, headers=PAGE
     )
     assert (answer.status_code, f"does not tell a safe {name}" in answer.text) == (503, True)
+
+
+async def test_an_issuer_on_the_web_names_no_address_of_this_machine(monkeypatch):
+    web = "https://issuer.example"
+    told = {"issuer": web, "authorization_endpoint": "http://127.0.0.1:9/x", "token_endpoint": f"{web}/token"}
+
+    async def discover(_address: str) -> dict[str, str]:
+        return told
+
+    monkeypatch.setattr(single_sign_on, "fetch_json", discover)
+    settings = OidcSettings(issuer=web, client_id="c", client_secret="s", scopes="staff=read")
+    sign_on = single_sign_on.SingleSignOn(settings)
+    assert await sign_on._address("token_endpoint") == f"{web}/token"
+    with pytest.raises(single_sign_on.IssuerUnavailable, match="does not tell a safe authorization_endpoint"):
+        await sign_on._address("authorization_endpoint")
 
 
 async def _sent_to_issuer(service, **params):
