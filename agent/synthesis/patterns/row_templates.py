@@ -188,13 +188,15 @@ def _list_inputs_by_words(
         row: {word for text in list_part_texts(part) for word in list_telling_words(text)}
         for row, part in parts.items()
     }
-    found: dict[tuple[tuple[str, ...], ...], str] = {}
-    for key in sorted(told, key=lambda each: (len(each), each)):
+    found: list[str] = []
+    for key in sorted(told, key=lambda each: (-len("".join(told[each].values())), len(each), each)):
         words = {row: list_telling_words(told[key][row]) for row in parts}
         fits = all(each and said[row].issuperset(each) for row, each in words.items())
-        if fits and key.isidentifier() and key != PARAMETER:
-            found.setdefault(tuple(words[row] for row in sorted(words)), key)
-    return list(found.values())
+        if not fits or not key.isidentifier() or key == PARAMETER:
+            continue
+        if not any(_has_words_of(told[other], told[key]) for other in found):
+            found.append(key)
+    return found
 
 
 def _orders(keys: Sequence[str], told: Mapping[str, Mapping[RowKey, str]]) -> Iterator[tuple[str, ...]]:
@@ -233,10 +235,10 @@ def _with_others(
     """Return the template with the other inputs whose text, or words, the part has in every trace."""
     parts = {row: each.chain[level] for row, each in seen.items()}
     by_words = _list_inputs_by_words(parts, told)
-    for key, texts in told.items():
+    for key, texts in sorted(told.items(), key=lambda each: -len("".join(each[1].values()))):
         exact = all(texts[row] in list_part_texts(part) for row, part in parts.items())
         named = any(texts[row] == found.words[row] for row in seen)
-        said_already = any(told[other] == texts for other in found.also)
+        said_already = any(_has_words_of(each, texts) for each in (found.words, *map(told.get, found.also)))
         if named or said_already or not key.isidentifier() or key == PARAMETER:
             continue
         if not exact and (key not in by_words or len(set(texts.values())) < 2):
@@ -252,6 +254,14 @@ def _with_others(
         ):
             found = more_told
     return found
+
+
+def _has_words_of(said: Mapping[RowKey, str] | None, texts: Mapping[RowKey, str]) -> bool:
+    """Whether a text has all words of another in every trace: "Sarah Chen" those of the given name "Sarah"."""
+    words = {row: list_telling_words(each) for row, each in texts.items()}
+    return said is not None and all(
+        each and {*list_telling_words(said[row])}.issuperset(each) for row, each in words.items()
+    )
 
 
 def _values(found: TargetTemplate, row: RowKey, told: Mapping[str, Mapping[RowKey, str]]) -> dict[str, str]:
