@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property, reduce
 
 from agent.synthesis.errors import MetaAgentError
+from agent.synthesis.utterances.quoted_slots import read_quoted_slots
 from agent.synthesis.utterances.value_forms import LETTERS, PARTS, build_identifier, has_parts, list_forms
 from kb_schema.base import Model
 
@@ -145,7 +146,11 @@ class UtteranceTemplate(Model):
         words = split_words(utterance)
         places = _fit_slots(self.parts, words)
         if places is None:
-            raise UtteranceMismatch(utterance, str(self))
+            told = [part.quoted if isinstance(part, UtteranceSlot) else _written(part) for part in self.parts]
+            quoted = read_quoted_slots(told, utterance)
+            if quoted is None:
+                raise UtteranceMismatch(utterance, str(self))
+            return dict(zip(self.slots, quoted, strict=True))
         return {
             slot: _text(utterance, words[begin:end])
             for slot, (begin, end) in zip(self.slots, places, strict=True)
@@ -167,6 +172,10 @@ class UtteranceTemplate(Model):
             said = f'"{said}"' if part.quoted else said
             told += said if said in _BEHIND or not told else f" {said}"
         return told
+
+
+def _written(word: UtteranceWord) -> str:
+    return f'"{word.text}"' if word.quoted else word.text
 
 
 def split_words(utterance: str) -> list[UtteranceWord]:
