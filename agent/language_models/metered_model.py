@@ -123,7 +123,12 @@ class MeteredModel(WrapperModel):
         except ModelAPIError as exc:
             error = type(exc).__name__
             raise
-        except (TypeError, ValueError, LookupError, AttributeError) as exc:  # what their packages make of garbage
+        except (
+            TypeError,
+            ValueError,
+            LookupError,
+            AttributeError,
+        ) as exc:  # what their packages make of garbage
             error = type(exc).__name__
             raise UnexpectedModelBehavior("the answer is not in the form of the provider's protocol") from exc
         finally:

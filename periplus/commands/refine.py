@@ -45,7 +45,6 @@ from periplus.errors import UserError
 from periplus.exit_codes import ExitCode
 from periplus.foreign_input import read_foreign
 from periplus.log_setup import log_to_stderr
-from periplus.settings import load_settings
 from periplus.store_selection import ArangoUrl, MongoUrl, open_selected_stores
 from periplus.synthesis.workflow_synthesis import SynthesisJudgement, read_traces
 from periplus.synthesis.workflow_traces import read_workflow_traces
@@ -130,7 +129,7 @@ def refine(
             strategy,
             "llm_judge" if judge else "exception_only",
             min_traces,
-            model or load_settings().model,
+            model,
             frozenset(),
             min_score,
             read_prompt_templates(prompts),

@@ -77,7 +77,7 @@ class ModelServer:
 
     @property
     def anthropic(self) -> str:
-        return f"anthropic:claude-sonnet-4-5@{self.address}"
+        return f"anthropic:claude-haiku-4-5@{self.address}"
 
 
 @contextmanager
@@ -130,7 +130,9 @@ class _Handler(BaseHTTPRequestHandler):
         render = _as_anthropic if self.path.endswith("/messages") else _as_openai
         document = render(asked, answer, used)
         if asked.body.get("stream"):
-            events = _anthropic_events(document) if self.path.endswith("/messages") else _openai_events(document)
+            events = (
+                _anthropic_events(document) if self.path.endswith("/messages") else _openai_events(document)
+            )
             self._reply(answer, events, "text/event-stream")
         else:
             self._reply(answer, json.dumps(document).encode())
@@ -162,7 +164,9 @@ def _as_openai(asked: Asked, answer: Answer, used: tuple[int, int]) -> dict[str,
         "object": "chat.completion",
         "created": 1_700_000_000,
         "model": asked.body["model"],
-        "choices": [{"index": 0, "message": message, "finish_reason": "tool_calls" if answer.tool else "stop"}],
+        "choices": [
+            {"index": 0, "message": message, "finish_reason": "tool_calls" if answer.tool else "stop"}
+        ],
     }
     if not answer.no_usage:
         document["usage"] = {
@@ -213,7 +217,11 @@ def _anthropic_events(document: dict[str, Any]) -> bytes:
             {"type": "content_block_stop", "index": at},
         ]
     events += [
-        {"type": "message_delta", "delta": {"stop_reason": document["stop_reason"]}, "usage": document["usage"]},
+        {
+            "type": "message_delta",
+            "delta": {"stop_reason": document["stop_reason"]},
+            "usage": document["usage"],
+        },
         {"type": "message_stop"},
     ]
     return "".join(f"event: {e['type']}\ndata: {json.dumps(e)}\n\n" for e in events).encode()

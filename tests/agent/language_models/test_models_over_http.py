@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import suppress
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -26,11 +29,13 @@ async def test_a_text_is_answered_counted_and_priced(protocol):
         assert await model.infer("Which town?") == "Delft"
     use = model.meter.use
     assert (use.calls, use.input_tokens, use.output_tokens) == (1, 1_000, 10)
-    prices = {"openai": 1_000 * 0.25e-6 + 10 * 2e-6, "anthropic": 1_000 * 3e-6 + 10 * 15e-6}
+    prices = {"openai": 1_000 * 0.25e-6 + 10 * 2e-6, "anthropic": 1_000 * 1e-6 + 10 * 5e-6}
     assert use.cost_usd == pytest.approx(prices[protocol])
     (asked,) = server.requests
     assert asked.path == {"openai": "/v1/chat/completions", "anthropic": "/v1/messages"}[protocol]
-    assert "key-of-the-endpoint" in asked.headers.get("authorization", "") + asked.headers.get("x-api-key", "")
+    assert "key-of-the-endpoint" in asked.headers.get("authorization", "") + asked.headers.get(
+        "x-api-key", ""
+    )
     assert asked.max_tokens == metered_model.MOST_ANSWER
 
 
@@ -116,7 +121,9 @@ async def test_secrets_leave_neither_in_the_request_nor_in_the_record():
 
 random_answers = st.one_of(
     st.builds(Answer, text=st.text(max_size=4_000)),
-    st.builds(Answer, tool=st.dictionaries(st.sampled_from(["name", "people", "x"]), st.integers(), max_size=3)),
+    st.builds(
+        Answer, tool=st.dictionaries(st.sampled_from(["name", "people", "x"]), st.integers(), max_size=3)
+    ),
     st.builds(Answer, status=st.sampled_from([400, 429, 500, 503, 529])),
     st.builds(Answer, raw=st.binary(max_size=50)),
     st.just(Answer(drop=True)),
@@ -132,17 +139,13 @@ random_answers = st.one_of(
     prompts=st.lists(st.text(max_size=2_000), min_size=1, max_size=6),
 )
 def test_whatever_a_model_answers_a_run_has_spent_at_most_its_budget(answers, calls, tokens, cost, prompts):
-    import asyncio
-
     meter = ModelMeter(ModelBudget(calls, tokens, cost))
 
     async def ask(server):
         model = ModelInferencer(server.openai, meter=meter)
         for at, prompt in enumerate(prompts):
-            try:
+            with suppress(InferenceFailed):
                 await model.infer_as(prompt, Town if at % 2 else str)
-            except InferenceFailed:
-                pass
 
     with pytest.MonkeyPatch.context() as patch, serve_model(answers) as server:
         patch.setattr(metered_model, "USUAL_WAIT_S", 0.0)
