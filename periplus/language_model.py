@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Literal
 
 from agent.inferencer import InferenceFailed, ModelInferencer
@@ -12,6 +13,8 @@ from periplus.settings import PeriplusSettings, load_settings
 Role = Literal["plan", "judge", "talk", "narrate"]
 """What a model is used for; each has a setting of its own (`PERIPLUS_MODEL_PLAN`, ...)."""
 NO_MODEL = "none"
+MODEL_CALLS = "model_calls.jsonl"
+"""The file in a run's folder with each call: what was sent, the answer, tokens and cost; without secrets."""
 
 
 def choose_model(role: Role, named: str | None = None) -> str | None:
@@ -41,3 +44,10 @@ def load_inferencer(role: Role, named: str | None = None) -> ModelInferencer | N
 def load_budget(settings: PeriplusSettings) -> ModelBudget:
     """Return the budget of one run."""
     return ModelBudget(settings.model_max_calls, settings.model_max_tokens, settings.model_max_cost)
+
+
+def write_model_calls(model: ModelInferencer, folder: Path) -> None:
+    """Write the calls of a run into its folder; no file if there was none."""
+    if model.meter.records:
+        lines = [model.redact(each.model_dump_json()) for each in model.meter.records]
+        (folder / MODEL_CALLS).write_text("\n".join(lines) + "\n", encoding="utf-8")
