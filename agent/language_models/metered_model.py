@@ -116,7 +116,6 @@ class MeteredModel(WrapperModel):
                 opened.set_attribute("gen_ai.response.model", response.model_name or self.model_name)
                 opened.set_attribute("gen_ai.usage.input_tokens", used.input_tokens)
                 opened.set_attribute("gen_ai.usage.output_tokens", used.output_tokens)
-            return response
         except ModelHTTPError as exc:
             error, used = f"HTTP {exc.status_code}", ModelUse(calls=1)  # refused: nothing is charged
             raise
@@ -144,6 +143,7 @@ class MeteredModel(WrapperModel):
                     use=used,
                 )
             )
+        return response
 
     def _used(self, usage: RequestUsage, reserved: ModelUse) -> ModelUse:
         """Return what an answer used; an answer without a report counts as the most it can have used."""

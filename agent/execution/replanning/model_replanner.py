@@ -62,7 +62,8 @@ class ModelReplanner:
         return [
             ActionCall(action_type=each.action, target=each.element, value=each.value)
             for each in answer.steps
-            if each.action in ACTIONS and (_REFERENCE.fullmatch(each.element) or each.element in context.elements)
+            if each.action in ACTIONS
+            and (_REFERENCE.fullmatch(each.element) or each.element in context.elements)
         ]
 
 

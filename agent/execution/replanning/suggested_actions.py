@@ -46,7 +46,9 @@ async def show_page(session: Session) -> ShownPage | None:
     return ShownPage(index, outline_page(index, RefNames()))
 
 
-async def resolve_suggestion(session: Session, shown: ShownPage | None, call: ActionCall) -> ActionCall | None:
+async def resolve_suggestion(
+    session: Session, shown: ShownPage | None, call: ActionCall
+) -> ActionCall | None:
     """Return the suggested action with its element's selector; None if it is refused or its element is not there."""
     kind = action_types.action_type(call.action_type)
     if kind is None or kind.name in FORBIDDEN_ACTIONS:
@@ -54,24 +56,21 @@ async def resolve_suggestion(session: Session, shown: ShownPage | None, call: Ac
     if call.url is not None and is_harmful(" ".join(_address_words(call.url))):
         return None
     target = call.target
-    if not isinstance(target, str):
-        return None if target is not None and is_harmful(_selector_words(target)) else call
-    at = None if shown is None else shown.outline.refs.get(target)
-    if shown is None or at is None:
-        element = (await session.elements()).get(target)
-        said = target.replace("_", " ").replace("-", " ")
-        if element is not None:
-            said = f"{said} | {element.metadata.get('label') or ''} | {_selector_words(element.selector)}"
-        return None if any(map(is_harmful, said.split("|"))) else call
-    shown_element = shown.index.elements[at]
-    names = (
-        shown_element.label,
-        shown_element.name,
-        shown_element.text,
-        shown_element.attributes.get("title", ""),
-        shown_element.attributes.get("value", ""),
-    )
-    if any(is_harmful(name or "") for name in names):
+    if target is None:
+        return call
+    at = None if shown is None or not isinstance(target, str) else shown.outline.refs.get(target)
+    if shown is not None and at is not None:
+        return await _resolve_control(session, shown, at, call)
+    return None if any(map(is_harmful, await _names_of(session, target))) else call
+
+
+async def _resolve_control(
+    session: Session, shown: ShownPage, at: int, call: ActionCall
+) -> ActionCall | None:
+    """Return the call with the selector of a control of the outline."""
+    control = shown.index.elements[at]
+    more = (control.attributes.get("title"), control.attributes.get("value"))
+    if any(is_harmful(name) for name in (control.label, control.name, control.text, *more) if name):
         return None
     try:
         (choice,) = await choose_selectors(session.page, shown.index, [at], secrets=session.secret_fields)
@@ -79,8 +78,20 @@ async def resolve_suggestion(session: Session, shown: ShownPage | None, call: Ac
         return None
     if choice.selector is None:
         return None
-    fingerprint = PageFingerprints(shown.index).of(at)
-    return call.model_copy(update={"target": choice.selector, "fingerprint": fingerprint})
+    return call.model_copy(
+        update={"target": choice.selector, "fingerprint": PageFingerprints(shown.index).of(at)}
+    )
+
+
+async def _names_of(session: Session, target: str | Selector) -> list[str]:
+    """Return the words that an element id or a selector has."""
+    if isinstance(target, Selector):
+        return _selector_words(target)
+    said = [target.replace("_", " ").replace("-", " ")]
+    element = (await session.elements()).get(target)
+    if element is not None:
+        said += [str(element.metadata.get("label") or ""), *_selector_words(element.selector)]
+    return said
 
 
 def is_harmful(name: str) -> bool:
@@ -88,8 +99,8 @@ def is_harmful(name: str) -> bool:
     return find_danger_in_words(name.strip(), pressed=True) is not None
 
 
-def _selector_words(selector: Selector) -> str:
-    return " | ".join(str(each.to_json().get("value", "")) for each in selector.strategies)
+def _selector_words(selector: Selector) -> list[str]:
+    return [str(value) for each in selector.strategies for value in each.to_json().values()]
 
 
 def _address_words(url: str) -> list[str]:
