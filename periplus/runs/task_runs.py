@@ -185,9 +185,7 @@ async def execute_task_run(run_request: TaskRunRequest, resources: TaskRunResour
         )
         if resources.model is not None:
             resources.model.redact = session.context.redact
-            session.inferencer = ModelReplanner(
-                resources.model, page_text=load_settings().model_page_text
-            )
+            session.inferencer = ModelReplanner(resources.model, page_text=load_settings().model_page_text)
         session.download_folder, session.upload_folder = resources.folder / DOWNLOADS, resources.uploads
         trace = SessionTrace(
             resources.folder / SESSION,

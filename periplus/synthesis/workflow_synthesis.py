@@ -34,8 +34,8 @@ from kb_schema.url_patterns import is_web_address, origin_of
 from kb_store import Stores
 from periplus.errors import UserError
 from periplus.knowledge_server import connect_knowledge_client
-from periplus.synthesis.recorded_sign_in import adopt_sign_in
 from periplus.language_model import load_inferencer
+from periplus.synthesis.recorded_sign_in import adopt_sign_in
 
 MOST_STEPS = 2_000
 """Steps of a trace. Comparing two traces takes time in proportion to the product of their steps."""
