@@ -22,7 +22,9 @@ _TRACER = trace.get_tracer("periplus")
 
 
 @contextmanager
-def span(name: str, named: Mapping[str, Value] | None = None, **attributes: Value | None) -> Iterator[Span]:
+def span(
+    name: str, named: Mapping[str, Value] | None = None, /, **attributes: Value | None
+) -> Iterator[Span]:
     """A span around a piece of work. An error that leaves it is recorded by type, never by message.
 
     `named`: attributes with their full names, as a convention has them (`gen_ai.request.model`).

@@ -109,7 +109,7 @@ class MeteredModel(WrapperModel):
             "gen_ai.request.max_tokens": reserved.output_tokens,
         }
         try:
-            with span(f"chat {self.model_name}", named=attributes, prompt=self._prompt or None) as opened:
+            with span(f"chat {self.model_name}", attributes, prompt=self._prompt or None) as opened:
                 response = await self.wrapped.request(messages, settings, parameters)
                 used = self._used(response.usage, reserved)
                 answer, error = _render(response), ""

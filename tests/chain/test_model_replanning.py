@@ -29,7 +29,11 @@ def broken_kb(tmp_path):
     """The harbour's knowledge, of a time when the button for the last step had other words and another id."""
     kb = tmp_path / "kb"
     shutil.copytree(HARBOUR / "kb", kb)
-    for file in (kb / "screens" / "boat_new.yaml", kb / "tasks" / "register_boat.yaml"):
+    for file in (
+        kb / "screens" / "boat_new.yaml",
+        kb / "tasks" / "register_boat.yaml",
+        kb / "transitions" / "ways.yaml",
+    ):
         text = file.read_text().replace("text_contains: Moor}", "text_contains: Qwxyz}")
         file.write_text(
             text.replace("element_id: moor", "element_id: qq").replace(
