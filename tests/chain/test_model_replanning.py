@@ -53,8 +53,8 @@ def press(words):
     return policy
 
 
-def run(site, cwd, *more, env=None):
-    base = ("--base-url", site.url, "--headless", "-i", "boat_name=Skua", "--json", "--step-timeout", "2")
+def run(site, cwd, *more, env=None, boat="Skua"):
+    base = ("--base-url", site.url, "--headless", "-i", f"boat_name={boat}", "--json", "--step-timeout", "2")
     return warm.run(
         "periplus",
         "run",
@@ -92,8 +92,20 @@ def test_a_model_finds_what_replaced_a_button_and_the_result_states_calls_and_co
         assert said in asked.prompt, said
     kept = [json.loads(line) for line in (tmp_path / "b" / "model_calls.jsonl").read_text().splitlines()]
     assert [each["prompt"] for each in kept] == ["replan/1"]
-    proposals = warm.run("periplus", "kb", "proposals", "--json", cwd=tmp_path)
-    assert "boat_new" in proposals.stdout, proposals.stdout + proposals.stderr
+
+    listed = warm.run("periplus", "kb", "proposals", "list", "--json", cwd=tmp_path)
+    (proposal,) = json.loads(listed.stdout)
+    assert proposal["about"] == "selector of boat_new.qq", listed.stdout
+    proposal_id = proposal["proposal_id"]
+    assert (
+        "language model" in warm.run("periplus", "kb", "proposals", "show", proposal_id, cwd=tmp_path).stdout
+    )
+    accepted = warm.run("periplus", "kb", "proposals", "accept", proposal_id, cwd=tmp_path)
+    assert accepted.returncode == 0, accepted.stdout + accepted.stderr
+    again = run(site, tmp_path, "--out", "c", boat="Tern")
+    assert again.returncode == 0, again.stdout + again.stderr
+    assert json.loads(again.stdout)["model_use"]["calls"] == 0
+    assert [boat["name"] for boat in site.state()["boats"]] == ["Skua", "Tern"]
 
 
 def test_a_model_that_cannot_be_reached_or_is_named_wrongly(site, tmp_path):
