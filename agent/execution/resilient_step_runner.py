@@ -314,7 +314,7 @@ class ResilientStepRunner:
         lessons = await self._memory.of_step(
             failure.situation.screen_id, run.task.task_id, failure.step.step_id
         )
-        for plan in await self._replanner.plans(failure, lessons):
+        async for plan in self._replanner.plans(failure, lessons):
             if plan.label in run.ledger.offered.get(place, ()):
                 continue
             if not run.ledger.may_replan(place, policy):

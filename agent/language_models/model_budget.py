@@ -96,3 +96,10 @@ class ModelMeter:
             )
         )
         self.use += used
+
+    def describe_failures(self) -> str:
+        """Return how many calls gave no answer and why the last one did not; empty if all did."""
+        failed = [each for each in self.records if each.error]
+        if not failed:
+            return ""
+        return f"the language model did not answer {len(failed)} of {len(self.records)} calls: {failed[-1].error}"

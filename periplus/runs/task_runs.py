@@ -206,6 +206,8 @@ async def execute_task_run(run_request: TaskRunRequest, resources: TaskRunResour
             result = await _run_with_agent(run_request, resources, session, state, log)
             if resources.model is not None:
                 result = result.model_copy(update={"model_use": resources.model.meter.use})
+                if failed := resources.model.meter.describe_failures():
+                    resources.note(failed)
             ended = True
         except (AgentError, PageError, PlaywrightError) as exc:
             raise to_user_error(exc, session.context) from exc

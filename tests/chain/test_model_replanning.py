@@ -15,7 +15,7 @@ from agent.healing.healer import HealPolicy
 from agent.inferencer import ModelInferencer
 from agent.language_models.model_budget import ModelBudget, ModelMeter
 from kb_schema.run_records import RunStatus
-from tests.chain.test_resilience import TO_QUAY, clicking, knows
+from tests.chain.test_resilience import TO_QUAY, clicking, knows, text_of
 from tests.support import warm
 from tests.support.model_server import Answer, serve_model
 
@@ -43,12 +43,12 @@ def broken_kb(tmp_path):
     return kb
 
 
-def press(words):
-    """A model that presses the control with these words."""
+def press(words, action="click"):
+    """A model that acts on the button with these words."""
 
     def policy(asked):
         found = re.search(rf'(e\d+) button \\?"?{words}', asked.prompt)
-        return Answer(tool={"steps": [{"action": "click", "element": found[1] if found else "e999"}]})
+        return Answer(tool={"steps": [{"action": action, "element": found[1] if found else "e999"}]})
 
     return policy
 
@@ -118,6 +118,16 @@ def test_a_model_that_cannot_be_reached_or_is_named_wrongly(site, tmp_path):
     assert json.loads(away.stdout)["model_use"]["calls"] == 0
 
 
+def test_a_model_that_refuses_is_told_and_the_run_ends_as_without_it(site, tmp_path, broken_kb):
+    assert warm.run("periplus", "kb", "load", str(broken_kb), cwd=tmp_path).returncode == 0
+    with serve_model([Answer(status=401)]) as server:
+        failed = run(site, tmp_path, "--model", server.openai)
+    assert failed.returncode == 1
+    assert "the language model did not answer 1 of 1 calls: HTTP 401" in failed.stderr
+    assert json.loads(failed.stdout)["model_use"]["calls"] == len(server.requests) == 1
+    assert site.state()["boats"] == []
+
+
 @pytest.fixture
 async def quick(session, impatient):
     session.healing = HealPolicy(max_rounds=0, gate_s=0.3)
@@ -177,3 +187,52 @@ async def test_without_budget_a_model_is_not_asked(quick, site):
     assert model.meter.use.calls == 0
     assert result.status is RunStatus.FAILURE
     assert await _pressed(quick) == 0
+
+
+async def test_a_model_gets_the_goal_the_steps_the_data_and_what_failed_and_is_asked_a_bounded_number_of_times(
+    quick, site
+):
+    site.moor("Gannet")
+    await _at_quay_with_button(quick, "Ahoy")
+    knows(
+        quick,
+        TO_QUAY,
+        {
+            "step_id": "point",
+            "action": {"action_type": "hover", "target": "#nothere"},
+            "postconditions": [{"type": "dom_contains", "value": "Qwxyz"}],
+        },
+        name="Point at it",
+        io_spec={"outputs": [{"name": "first", "after_step": "go", "extraction": text_of("td.name")}]},
+    )
+    with serve_model(press("Ahoy", "hover")) as server:
+        quick.inferencer = ModelReplanner(ModelInferencer(server.openai))
+        result = await TaskRunner(quick).run_task("t")
+        first, second, *more = [asked.prompt for asked in server.requests]
+    assert result.status is RunStatus.FAILURE
+    assert result.outputs == {"first": "Gannet"}
+    said = (
+        "The person's goal: Point at it",
+        "Done so far: go",
+        '"step_id": "point"',
+        "#nothere",
+        '"first": "Gannet"',
+    )
+    assert [each for each in said if each not in first] == []
+    assert "inferred hover" not in first
+    assert "inferred hover" in second
+    numbers = [int(re.search(r"Attempt (\d) of 3", prompt)[1]) for prompt in (first, second, *more)]
+    assert numbers == sorted(set(numbers))
+
+
+async def test_a_model_is_not_asked_while_another_approach_works(quick, site):
+    """The second strategy of the selector works."""
+    await _at_quay_with_button(quick, "Ahoy")
+    twins = {"strategies": [{"type": "css", "value": "#nothere"}, {"type": "css", "value": "#add"}]}
+    step = clicking("open", twins, postconditions=[{"type": "on_screen", "screen_id": "boat_new"}])
+    knows(quick, step)
+    with serve_model(press("Ahoy")) as server:
+        quick.inferencer = ModelReplanner(ModelInferencer(server.openai))
+        result = await TaskRunner(quick).run_task("t")
+        assert server.requests == []
+    assert result.complete, result.error
