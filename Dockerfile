@@ -15,7 +15,7 @@ COPY kb_store kb_store
 COPY web_pages web_pages
 COPY kb_schema kb_schema
 COPY seeds seeds
-RUN pip install --no-cache-dir --constraint constraints.txt '.[livekit,mongo-arango,verify,serve,scale,otel]'
+RUN pip install --no-cache-dir --constraint constraints.txt '.[livekit,openai,anthropic,mongo-arango,verify,serve,scale,otel]'
 
 RUN useradd --create-home --uid 10001 periplus \
     && install -d -o periplus -g periplus /data

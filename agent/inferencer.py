@@ -1,21 +1,27 @@
 """The interface to a language model. Everything works without one.
 
 `Inferencer` is what the rest of the agent calls. `ModelInferencer` implements it with any model of
-pydantic-ai (the extra `llm`), including a scripted `FunctionModel`. Callers write their own prompts.
+pydantic-ai (the extras `openai`, `anthropic`, `google`, `llm`), including a scripted `FunctionModel`. Every call is
+counted and kept within a budget (`agent.language_models`).
 """
 
 from __future__ import annotations
 
-import importlib.util
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from agent.errors import AgentError
+from agent.language_models.model_budget import ModelBudgetSpent, ModelMeter
+from agent.language_models.model_names import ModelUnavailable, open_model
 from kb_schema.action_calls import ActionCall
 
 if TYPE_CHECKING:
-    from pydantic_ai.models import KnownModelName, Model
+    from pydantic_ai.models import Model
+
+AnswerT = TypeVar("AnswerT")
+REPAIRS = 1
+"""How often a model may correct an answer of the wrong form."""
 
 
 class Inferencer(Protocol):
@@ -50,6 +56,9 @@ class ReplanContext:
     failed_approaches: tuple[str, ...] = ()
     """Approaches that must not be suggested again."""
     attempt_number: int = 1
+    most_attempts: int = 1
+    page: str = ""
+    """What the page shows, as an outline; empty: it is not to be sent."""
 
 
 class ReplanInferencer(Protocol):
@@ -60,27 +69,55 @@ class ReplanInferencer(Protocol):
 
 
 class ModelInferencer:
-    """An `Inferencer` on a pydantic-ai model, given by name (`provider:model`) or as an object."""
+    """An `Inferencer` on a pydantic-ai model, given by name (`provider:model[@URL]`) or as an object."""
 
-    def __init__(self, model: Model | KnownModelName | str, *, retries: int = 1) -> None:
-        """Raises `InferenceFailed` if the extra or a package of the model's provider is missing."""
-        if importlib.util.find_spec("pydantic_ai") is None:
-            raise InferenceFailed("pydantic-ai is not installed", hint="install the extra `periplus[llm]`")
-        from pydantic_ai import Agent  # noqa: PLC0415 - an extra: imported only when it is used
-        from pydantic_ai.exceptions import UserError  # noqa: PLC0415 - as above
-
+    def __init__(
+        self,
+        model: Model | str,
+        *,
+        meter: ModelMeter | None = None,
+        key: str | None = None,
+        redact: Callable[[str], str] = lambda text: text,
+    ) -> None:
+        """`meter`: counts the calls; default: one of its own. `key`: for an endpoint with a URL. `redact` takes secrets
+        out of what is sent. Raises `InferenceFailed` if the model, its package or its key is missing.
+        """
+        self.meter = meter or ModelMeter()
+        self.redact = redact
         try:
-            self._agent: Agent[None, str] = Agent(model, output_type=str, retries=retries)
-        except (UserError, ImportError) as exc:
-            raise InferenceFailed(str(exc), hint="check the model's name, settings and key") from exc
+            self._model = open_model(model, key) if isinstance(model, str) else model
+        except ModelUnavailable as exc:
+            raise InferenceFailed(str(exc), hint=exc.hint) from exc
 
     async def infer(self, prompt: str) -> str:
         """Send one prompt, without history."""
-        from pydantic_ai.exceptions import AgentRunError, UserError  # noqa: PLC0415 - as above
+        return await self.infer_as(prompt, str)
 
+    async def infer_as(self, prompt: str, answer: type[AnswerT], *, label: str = "") -> AnswerT:
+        """Return the answer to one prompt in the form of a model, which is checked; one repair is asked for.
+
+        `label`: name and version of the prompt, for records. Raises `InferenceFailed`.
+        """
+        from pydantic_ai import Agent  # noqa: PLC0415 - an extra: imported only when it is used
+        from pydantic_ai.exceptions import AgentRunError, ModelAPIError, UserError  # noqa: PLC0415 - as above
+
+        from agent.language_models.metered_model import MeteredModel  # noqa: PLC0415 - as above
+
+        metered = MeteredModel(self._model, self.meter, prompt=label)
         try:
-            return (await self._agent.run(prompt)).output
+            agent: Agent[None, AnswerT] = Agent(metered, output_type=answer, retries=REPAIRS)
+            return (await agent.run(self.redact(prompt))).output
+        except ModelBudgetSpent as exc:
+            raise InferenceFailed(str(exc), hint=exc.hint) from exc
         except UserError as exc:
             raise InferenceFailed(str(exc), hint="check the model's settings and key") from exc
+        except ModelAPIError as exc:
+            raise InferenceFailed(_describe_refusal(exc), retriable=True) from exc
         except AgentRunError as exc:
             raise InferenceFailed(str(exc), retriable=True) from exc
+
+
+def _describe_refusal(error: Exception) -> str:
+    """Return what the provider answered, without the body of a long answer."""
+    text = str(error)
+    return text if len(text) <= 300 else f"{text[:300]}..."

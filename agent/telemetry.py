@@ -6,7 +6,7 @@ Attributes are plain values from which the caller has removed secrets.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import wraps
 from typing import ParamSpec, TypeVar
@@ -22,11 +22,16 @@ _TRACER = trace.get_tracer("periplus")
 
 
 @contextmanager
-def span(name: str, **attributes: Value | None) -> Iterator[Span]:
-    """A span around a piece of work. An error that leaves it is recorded by type, never by message."""
-    named = {f"periplus.{key}": value for key, value in attributes.items() if value is not None}
+def span(
+    name: str, named: Mapping[str, Value] | None = None, /, **attributes: Value | None
+) -> Iterator[Span]:
+    """A span around a piece of work. An error that leaves it is recorded by type, never by message.
+
+    `named`: attributes with their full names, as a convention has them (`gen_ai.request.model`).
+    """
+    own = {f"periplus.{key}": value for key, value in attributes.items() if value is not None}
     with _TRACER.start_as_current_span(
-        name, attributes=named, record_exception=False, set_status_on_exception=False
+        name, attributes={**(named or {}), **own}, record_exception=False, set_status_on_exception=False
     ) as opened:
         try:
             yield opened

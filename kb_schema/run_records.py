@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, JsonValue, field_validator, model_validator
 
 from kb_schema.base import Model, Probability
+from kb_schema.model_use import ModelUse
 
 
 def _moment(value: datetime) -> datetime:
@@ -168,6 +169,8 @@ class RunResult(Model):
     """The number of values read in the whole run; all of them are in `best_effort_data`."""
     state_bytes: int = Field(default=0, ge=0)
     """The size of the checkpoint in bytes."""
+    model_use: ModelUse = Field(default_factory=ModelUse)
+    """Calls, tokens and cost of language models; all zero is the usual."""
 
     @property
     def succeeded(self) -> bool:

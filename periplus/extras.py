@@ -15,6 +15,9 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "scale": ("distributed",),
     "mongo-arango": ("pymongo", "arango"),
     "llm": ("pydantic_ai",),
+    "openai": ("pydantic_ai", "openai", "tiktoken"),
+    "anthropic": ("pydantic_ai", "anthropic"),
+    "google": ("pydantic_ai", "google.genai"),
     "keyring": ("keyring",),
     "otel": ("opentelemetry.sdk",),
 }

@@ -1,18 +1,53 @@
-"""Loads the language model that the settings name."""
+"""Opens the language model that an option or the settings name, with the budget of one run or command."""
 
 from __future__ import annotations
 
-from agent.inferencer import InferenceFailed, Inferencer, ModelInferencer
+from pathlib import Path
+from typing import Literal
+
+from agent.inferencer import InferenceFailed, ModelInferencer
+from agent.language_models.model_budget import ModelBudget, ModelMeter
 from periplus.errors import UserError
-from periplus.settings import load_settings
+from periplus.settings import PeriplusSettings, load_settings
+
+Role = Literal["plan", "judge", "talk", "narrate"]
+"""What a model is used for; each has a setting of its own (`PERIPLUS_MODEL_PLAN`, ...)."""
+NO_MODEL = "none"
+MODEL_CALLS = "model_calls.jsonl"
+"""The file in a run's folder with each call: what was sent, the answer, tokens and cost; without secrets."""
 
 
-def load_inferencer() -> Inferencer | None:
-    """Return the model named by `PERIPLUS_MODEL`; None if it is not set. Raises `UserError` if it is unavailable."""
-    name = load_settings().model
+def choose_model(role: Role, named: str | None = None) -> str | None:
+    """Return the name of the model: that of the command, of the role, or `PERIPLUS_MODEL`; None: no model."""
+    settings = load_settings()
+    of_role: str | None = getattr(settings, f"model_{role}")
+    chosen = named or of_role or settings.model
+    return None if chosen is None or chosen.casefold() == NO_MODEL else chosen
+
+
+def load_inferencer(role: Role, named: str | None = None) -> ModelInferencer | None:
+    """Return the model for a role, with a budget of its own; None if none is configured.
+
+    `named`: the command's `--model`. Raises `UserError` if it is unavailable.
+    """
+    name = choose_model(role, named)
     if name is None:
         return None
+    settings = load_settings()
+    key = None if settings.model_key is None else settings.model_key.get_secret_value()
     try:
-        return ModelInferencer(name)
+        return ModelInferencer(name, meter=ModelMeter(load_budget(settings)), key=key)
     except InferenceFailed as exc:
-        raise UserError(str(exc), fix=exc.hint or "correct or unset PERIPLUS_MODEL") from exc
+        raise UserError(str(exc), fix=exc.hint or "correct --model or PERIPLUS_MODEL") from exc
+
+
+def load_budget(settings: PeriplusSettings) -> ModelBudget:
+    """Return the budget of one run."""
+    return ModelBudget(settings.model_max_calls, settings.model_max_tokens, settings.model_max_cost)
+
+
+def write_model_calls(model: ModelInferencer, folder: Path) -> None:
+    """Write the calls of a run into its folder; no file if there was none."""
+    if model.meter.records:
+        lines = [model.redact(each.model_dump_json()) for each in model.meter.records]
+        (folder / MODEL_CALLS).write_text("\n".join(lines) + "\n", encoding="utf-8")

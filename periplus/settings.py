@@ -63,7 +63,25 @@ class PeriplusSettings(BaseSettings):
     """Whether commands with a browser log events as JSON to standard error (PACTS); servers always log."""
 
     model: str | None = None
-    """The language model as `provider:model`, as in pydantic-ai."""
+    """The language model as `provider:model`, or `provider:model@URL` for an endpoint of your own."""
+    model_plan: str | None = None
+    """The model for unknown sentences and for steps that fail; `none`: no model. Unset: `PERIPLUS_MODEL`."""
+    model_judge: str | None = None
+    """The model for root causes, traces, steps of a synthesis and requirements in prose; as above."""
+    model_talk: str | None = None
+    """The model that words answers to visitors; as above."""
+    model_narrate: str | None = None
+    """The model that words the narration of demos; as above."""
+    model_key: SecretStr | None = None
+    """The key for models with a URL. Other providers read their own variable, such as `OPENAI_API_KEY`."""
+    model_max_calls: int = Field(default=100, ge=0)
+    """Calls of models in one run or command, failed ones included."""
+    model_max_tokens: int = Field(default=500_000, ge=0)
+    """Tokens of these calls, input and output together."""
+    model_max_cost: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    """US dollars of these calls at list price; models without a known price are refused then."""
+    model_page_text: bool = True
+    """Whether models get texts of pages; false: only roles and names of elements."""
 
 
 def load_settings(**flags: str | None) -> PeriplusSettings:

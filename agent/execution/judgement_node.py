@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from agent.errors import PersonNeeded, StepFailed
 from agent.execution.call_templates import fill_conditions
-from agent.execution.replanning.strategies.inferencer_suggestions import FORBIDDEN_ACTIONS
+from agent.execution.replanning.suggested_actions import resolve_suggestion, show_page
 from agent.inferencer import ReplanContext
-from kb_schema import action_types
 
 if TYPE_CHECKING:
     from agent.execution.execution_ports import TaskExecution
@@ -38,7 +37,7 @@ async def run_judgement_node(
         raise PersonNeeded(node.goal, hint="do this by hand, or configure an inferencer")
     tried: list[str] = []
     for attempt in range(1, node.max_steps + 1):
-        redact = session.context.redact
+        redact, shown = session.context.redact, await show_page(session)
         context = ReplanContext(
             original_goal=redact(node.goal),
             completed_steps=tuple(done),
@@ -50,9 +49,12 @@ async def run_judgement_node(
             accumulated_data=redact(dict(values)),
             failed_approaches=tuple(tried),
             attempt_number=attempt,
+            most_attempts=node.max_steps,
+            page="" if shown is None else redact(shown.outline.text),
         )
         suggested = await session.inferencer.suggest(context)
-        call = next((each for each in suggested if _is_allowed_action(each.action_type)), None)
+        resolved = [await resolve_suggestion(session, shown, each) for each in suggested]
+        call = next((each for each in resolved if each is not None), None)
         if call is None:
             if until or attempt == 1:
                 raise PersonNeeded(
@@ -76,8 +78,3 @@ async def run_judgement_node(
 async def _reached(engine: TaskExecution, until: Any, values: Mapping[str, Any]) -> bool:
     verdicts = await engine.session.judge_until_held(until, values, timeout_s=REACHED_S)
     return all(verdict.held for verdict in verdicts)
-
-
-def _is_allowed_action(name: str) -> bool:
-    kind = action_types.action_type(name)
-    return kind is not None and kind.name not in FORBIDDEN_ACTIONS

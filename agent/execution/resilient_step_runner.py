@@ -33,6 +33,7 @@ from agent.execution.replanning.step_approaches import (
     StepApproach,
     is_counted_failure,
 )
+from agent.execution.replanning.suggested_elements import remember_suggested_element
 from agent.execution.results.completion_parts import build_completion_parts, leads_somewhere
 from agent.execution.results.task_completion import CompletionPart, is_enough
 from agent.execution.step_runner import FINAL
@@ -225,9 +226,7 @@ class ResilientStepRunner:
         return _StepAttempt(run, index, step, situation, plan, approach)
 
     async def _target(self, step: TaskStep, screen_id: str | None) -> object:
-        """What identifies the target: an element with its selector, so that corrected knowledge counts as
-        another approach.
-        """
+        """What identifies the target: an element with its selector, as corrected knowledge is another approach."""
         call, selector = step.action, None
         if isinstance(call.target, Selector):
             selector = call.target
@@ -272,6 +271,8 @@ class ResilientStepRunner:
             run.amend(attempt.step.step_id, approach=attempt.plan.strategy)
             self._note(attempt, "worked", None)
             await self._learn(attempt, None)
+            place = attempt.index, attempt.situation.screen_id
+            await remember_suggested_element(self._engine.session, run, attempt.plan, *place)
             run.restore(attempt.index)
 
     async def _note_failure(self, attempt: _StepAttempt, error: Exception) -> None:
@@ -302,9 +303,7 @@ class ResilientStepRunner:
         )
 
     async def _replan(self, attempt: _StepAttempt, error: Exception) -> int | None:
-        """Choose another approach; return the index of the step to go on with, or None if none is left or
-        allowed.
-        """
+        """Choose another approach; return the index of the step to go on with; None: none is left or allowed."""
         run, policy, place = attempt.run, self.policy(attempt.run), attempt.approach.place
         failure = await self._failure(attempt, error)
         if not policy.enable_replanning or not _may_be_tried_again(failure):
@@ -315,7 +314,7 @@ class ResilientStepRunner:
         lessons = await self._memory.of_step(
             failure.situation.screen_id, run.task.task_id, failure.step.step_id
         )
-        for plan in await self._replanner.plans(failure, lessons):
+        async for plan in self._replanner.plans(failure, lessons):
             if plan.label in run.ledger.offered.get(place, ()):
                 continue
             if not run.ledger.may_replan(place, policy):

@@ -36,6 +36,7 @@ from agent.execution.recovery.recovery_runner import RecoveryRunner
 from agent.execution.replanning.failure_lessons import FailureLessons
 from agent.execution.replanning.replanner import Replanner
 from agent.execution.replanning.strategies import usual_strategies
+from agent.execution.replanning.strategies.inferencer_suggestions import InferencerSuggestions
 from agent.execution.resilient_step_runner import ResilientStepRunner
 from agent.execution.results.outcome_checks import OutcomeChecker
 from agent.execution.results.task_result import TaskRunEnd, build_result, choose_end_status
@@ -97,10 +98,11 @@ class TaskRunner:
         self.steps = StepRunner(self)
         self.checkpoints = CheckpointWriter(keeping, session.context, resume)
         self.outcomes = OutcomeChecker(self)
+        inferencer = session.inferencer
         self.resilience = ResilientStepRunner(
             self,
             session.resilience,
-            Replanner(usual_strategies(session.inferencer)),
+            Replanner(usual_strategies(), None if inferencer is None else InferencerSuggestions(inferencer)),
             FailureLessons(session.website.website_id, session.lessons),
         )
         self._running: tuple[str, ...] = ()

@@ -91,8 +91,8 @@ class ElementMemory:
     """Healed since the step began."""
     _pending: list[_UsedElement] = field(default_factory=list)
     _target: StepTarget | None = None
-    _awaiting: list[_UsedElement] = field(default_factory=list)
-    """Healed elements of steps that prove nothing by themselves."""
+    _awaiting: list[ElementUsed] = field(default_factory=list)
+    """Other elements of steps that prove nothing by themselves."""
 
     def known_unlisted(self, key: ElementKey) -> Fingerprint | None:
         """Return the fingerprint of the element that a task's own selector led to in this session."""
@@ -188,13 +188,19 @@ class ElementMemory:
             elif held or each.proven_by_itself:
                 await self._keep(each, tell)
             elif each.target is not None and each.moved is not None:
-                self._awaiting.append(each)
+                self.report_when_verified(
+                    _event(each, succeeded=True, fingerprint=each.done.checked.fingerprint)
+                )
+
+    def report_when_verified(self, use: ElementUsed) -> None:
+        """Keep the use of another element until the run ends: it is reported if the run is verified."""
+        self._awaiting.append(use)
 
     def conclude(self, tell: Callable[[Event], None], *, verified: bool) -> None:
         """End the run. Where its success criteria hold, healed elements of its steps are reported; none is cached."""
         awaiting, self._awaiting = self._awaiting, []
         for each in awaiting if verified else ():
-            tell(_event(each, succeeded=True, fingerprint=each.done.checked.fingerprint))
+            tell(each)
 
     async def _keep(self, used: _UsedElement, tell: Callable[[Event], None]) -> None:
         healed, seen = used.done.healed, used.done.checked.fingerprint

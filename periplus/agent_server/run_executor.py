@@ -21,6 +21,7 @@ from kb_store.runs.run_store import RunStore
 from periplus.agent_server.errors import TooManyRuns
 from periplus.agent_server.run_questions import PATIENCE_S, RunQuestions
 from periplus.errors import UserError
+from periplus.language_model import load_inferencer
 from periplus.output_folder import SESSION
 from periplus.runs.task_runs import Browsers, TaskRunRequest, TaskRunResources, execute_task_run
 from periplus.session_setup import open_fresh_context, start_browser
@@ -199,6 +200,7 @@ class RunExecutor:
             uploads=self._uploads,
             listeners=[live],
             note=lambda text: _log.warning("run %s: %s", live.run_request.run_id, text),
+            model=load_inferencer("plan"),
         )
         return await execute_task_run(live.run_request, resources)
 

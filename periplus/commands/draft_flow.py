@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from agent.inferencer import InferenceFailed, ModelInferencer
+from agent.inferencer import InferenceFailed
 from kb_schema import KnowledgeBase
 from kb_schema.presentation_flows import PresentationFlow
 from kb_store import read_knowledge
@@ -25,6 +25,7 @@ from periplus.commands.command_options import StoredWebsite, choose_import_budge
 from periplus.demos.narration_wording import reword_narration
 from periplus.errors import UserError
 from periplus.foreign_input import read_foreign
+from periplus.language_model import load_inferencer
 from periplus.store_selection import ArangoUrl, MongoUrl, open_selected_stores
 from periplus.terminal.command_console import CommandConsole
 from periplus.website_selection import list_websites, select_website
@@ -150,8 +151,11 @@ def _find_work(knowledge: KnowledgeBase, goal: str | None) -> tuple[str | None, 
 
 
 def _reword(flow: PresentationFlow, knowledge: KnowledgeBase, model: str) -> PresentationFlow:
+    inferencer = load_inferencer("narrate", model)
+    if inferencer is None:
+        return flow
     try:
-        return asyncio.run(reword_narration(flow, knowledge.website, ModelInferencer(model)))
+        return asyncio.run(reword_narration(flow, knowledge.website, inferencer))
     except InferenceFailed as exc:
         raise UserError(str(exc), fix=exc.hint or "leave out --model, or name another one") from exc
 

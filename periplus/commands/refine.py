@@ -48,7 +48,6 @@ from periplus.exit_codes import ExitCode
 from periplus.foreign_input import read_foreign
 from periplus.knowledge_server import connect_knowledge_client
 from periplus.log_setup import log_to_stderr
-from periplus.settings import load_settings
 from periplus.store_selection import ArangoUrl, MongoUrl, open_selected_stores
 from periplus.synthesis.recorded_sign_in import adopt_sign_in
 from periplus.synthesis.workflow_synthesis import SynthesisJudgement, read_traces
@@ -134,7 +133,7 @@ def refine(
             strategy,
             "llm_judge" if judge else "exception_only",
             min_traces,
-            model or load_settings().model,
+            model,
             frozenset(),
             min_score,
             read_prompt_templates(prompts),

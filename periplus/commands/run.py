@@ -25,6 +25,7 @@ from periplus.commands.command_options import BaseUrl, Headed, PathObjective, We
 from periplus.commands.id_completion import complete_runs, complete_screens, complete_tasks
 from periplus.errors import UserError
 from periplus.exit_codes import ExitCode, exit_code_for
+from periplus.language_model import load_inferencer
 from periplus.output_folder import check_output_folder, open_output_folder
 from periplus.run_store_adapters import LAST, find_run, open_run_store
 from periplus.runs.begun_run import check_last_run_recorded, note_begun_run
@@ -133,6 +134,15 @@ def run(
     ] = False,
     out: Annotated[Path | None, typer.Option(help="The folder for result and trace.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print only the result, as JSON.")] = False,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PROVIDER:MODEL[@URL]",
+            show_default=False,
+            help="The language model for steps that fail after all else (docs/models.md); [bold]none[/]: no model."
+            " Default: PERIPLUS_MODEL_PLAN, else PERIPLUS_MODEL.",
+        ),
+    ] = None,
     mongodb_url: MongoUrl = None,
     arangodb_url: ArangoUrl = None,
 ) -> None:
@@ -188,6 +198,7 @@ def run(
         _parse_happened(happened),
         step_timeout,
         objective,
+        model,
     )
     _check(asked)
     if is_sentence(asked.task):
@@ -232,6 +243,8 @@ class _RunOptions:
     """Whether the uncertain step took effect, according to the person."""
     step_timeout_s: float | None
     objective: Objective | None
+    model: str | None = None
+    """The language model that `--model` names."""
 
     @property
     def name(self) -> str:
@@ -383,5 +396,12 @@ def _build_run_resources(
         console.print(f"[yellow]{escape(text)}[/]", soft_wrap=True)
 
     return TaskRunResources(
-        stores, runs, browsers, folder, asker=find_terminal_prompts(view), listeners=[view], note=note
+        stores,
+        runs,
+        browsers,
+        folder,
+        asker=find_terminal_prompts(view),
+        listeners=[view],
+        note=note,
+        model=load_inferencer("plan", asked.model),
     )

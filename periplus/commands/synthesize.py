@@ -35,7 +35,6 @@ from periplus.commands.synthesis_output import WorkflowRequest, make_workflow
 from periplus.exit_codes import ExitCode
 from periplus.foreign_input import read_foreign
 from periplus.log_setup import log_to_stderr
-from periplus.settings import load_settings
 from periplus.store_selection import ArangoUrl, MongoUrl
 from periplus.synthesis.workflow_synthesis import SynthesisJudgement, read_traces
 from periplus.terminal.command_console import CommandConsole
@@ -142,7 +141,7 @@ def synthesize(
             strategy,
             evaluation,
             min_traces,
-            model or load_settings().model,
+            model,
             frozenset(accept or ()),
             min_score,
             read_prompt_templates(prompts),

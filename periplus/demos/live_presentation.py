@@ -240,7 +240,7 @@ async def _assemble(
         turns,
         flow,
         language=language,
-        inferencer=inferencer or load_inferencer(),
+        inferencer=inferencer or load_inferencer("talk"),
         caption=None if overlay is None else overlay.caption,
     )
     player = (FilmPlayer if settings.filmed else FlowPlayer)(

@@ -24,6 +24,7 @@ from kb_store.store_factory import open_runs, open_stores
 from loaders.files.folder_reader import read_knowledge_folder
 from periplus.agent_failures import to_user_error
 from periplus.errors import UserError
+from periplus.language_model import load_inferencer
 from periplus.output_folder import prepare_output_folder
 from periplus.runs.run_checks import check_run_request
 from periplus.runs.task_runs import TaskRunRequest, TaskRunResources, execute_task_run
@@ -149,7 +150,12 @@ class Site:
         checked = await check_run_request(request, self.store.stores)
         folder = prepare_output_folder(self.store.data_dir / RUNS / request.run_id)
         resources = TaskRunResources(
-            self.store.stores, self.store.runs, self._lend_context, folder, page=self.page
+            self.store.stores,
+            self.store.runs,
+            self._lend_context,
+            folder,
+            page=self.page,
+            model=load_inferencer("plan"),
         )
         return await execute_task_run(checked, resources)
 

@@ -54,6 +54,7 @@ def print_run_result(console: Console, result: RunResult, path: Path) -> None:
         for name, value in result.best_effort_data.items():
             if name not in result.outputs:
                 console.print(f"  [dim]got[/] {escape(name)} = {escape(_short(value))}", highlight=False)
+    console.print(f"  {result.model_use.describe()}", highlight=False)
     console.print(f"  {escape(str(path))}", highlight=False, soft_wrap=True)
     console.print(f"  [dim]periplus runs show {result.run_id}[/]", highlight=False)
 

@@ -21,10 +21,12 @@ from agent.events import Event
 from agent.execution.navigation_tasks import combine_results, reach_screen
 from agent.execution.persistence.checkpoint_state import CheckpointState
 from agent.execution.persistence.checkpoints import LATEST
+from agent.execution.replanning.model_replanner import ModelReplanner
 from agent.execution.results.run_metrics import compute_run_metrics
 from agent.execution.stop_request import RunStopped, StopRequest
 from agent.execution.task_runner import TaskRunner
 from agent.execution.workflow_runner import find_workflow, run_workflow
+from agent.inferencer import ModelInferencer
 from agent.page.errors import PageError
 from agent.run_context import InputProvider
 from agent.run_records.run_log import RunLog, build_task_ending
@@ -40,10 +42,12 @@ from kb_store.runs.run_leases import hold_run_lease
 from kb_store.runs.run_store import RunStore
 from periplus.agent_failures import to_user_error
 from periplus.errors import UserError
+from periplus.language_model import write_model_calls
 from periplus.log_setup import bind_run_id, requested_log_listeners
 from periplus.output_folder import SESSION
 from periplus.run_store_adapters import RunStoreKeeping, end_run_record, record_run
 from periplus.session_setup import open_session
+from periplus.settings import load_settings
 
 if TYPE_CHECKING:
     from playwright.async_api import StorageState
@@ -124,6 +128,8 @@ class TaskRunResources:
     """The only folder with files for uploads; None: any."""
     note: Callable[[str], None] = lambda _: None
     """Receives warnings."""
+    model: ModelInferencer | None = None
+    """The language model that is asked for other approaches to a failed step; None: none."""
 
 
 def build_resume_request(run: StoredRun, *, base_url: str | None = None, **more: object) -> TaskRunRequest:
@@ -177,6 +183,9 @@ async def execute_task_run(run_request: TaskRunRequest, resources: TaskRunResour
                 page=resources.page,
             )
         )
+        if resources.model is not None:
+            resources.model.redact = session.context.redact
+            session.inferencer = ModelReplanner(resources.model, page_text=load_settings().model_page_text)
         session.download_folder, session.upload_folder = resources.folder / DOWNLOADS, resources.uploads
         trace = SessionTrace(
             resources.folder / SESSION,
@@ -195,6 +204,10 @@ async def execute_task_run(run_request: TaskRunRequest, resources: TaskRunResour
             )
             log = await stack.enter_async_context(record)
             result = await _run_with_agent(run_request, resources, session, state, log)
+            if resources.model is not None:
+                result = result.model_copy(update={"model_use": resources.model.meter.use})
+                if failed := resources.model.meter.describe_failures():
+                    resources.note(failed)
             ended = True
         except (AgentError, PageError, PlaywrightError) as exc:
             raise to_user_error(exc, session.context) from exc
@@ -204,6 +217,8 @@ async def execute_task_run(run_request: TaskRunRequest, resources: TaskRunResour
                 last = await session.snapshot()
             html, url = (None, None) if last is None else (last.html, last.url)
             trace.close(html, complete=ended, url_after=url)
+            if resources.model is not None:
+                write_model_calls(resources.model, resources.folder)
         await _write_result(result, resources, log)
         return result
 

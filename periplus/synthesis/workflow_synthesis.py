@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from agent.errors import AgentError
-from agent.inferencer import InferenceFailed, Inferencer, ModelInferencer
+from agent.inferencer import Inferencer
 from agent.knowledge_client import KnowledgeClient
 from agent.redaction import REDACTED
 from agent.synthesis.alignment.aligned_traces import AlignedPosition
@@ -34,6 +34,7 @@ from kb_schema.url_patterns import is_web_address, origin_of
 from kb_store import Stores
 from periplus.errors import UserError
 from periplus.knowledge_server import connect_knowledge_client
+from periplus.language_model import load_inferencer
 from periplus.synthesis.recorded_sign_in import adopt_sign_in
 
 MOST_STEPS = 2_000
@@ -119,15 +120,13 @@ class SynthesisJudgement:
         """Return the model; None if none is needed. Raises `UserError` if it is missing or unknown."""
         if not self.asks:
             return None
-        if self.model is None:
+        found = load_inferencer("judge", self.model)
+        if found is None:
             raise UserError(
                 "a language model is required, but none is configured",
                 fix="set --model or PERIPLUS_MODEL to provider:model",
             )
-        try:
-            return ModelInferencer(self.model)
-        except InferenceFailed as exc:
-            raise UserError(str(exc), fix=exc.hint or "choose another model with --model") from exc
+        return found
 
 
 BY_RULES = SynthesisJudgement()

@@ -16,7 +16,6 @@ from pydantic import Field, JsonValue, TypeAdapter
 from agent.browser.browser_profile import BrowserProfile
 from agent.events import Event
 from agent.execution.stop_request import RunStopped, StopRequest
-from agent.inferencer import ModelInferencer
 from agent.verification.graph.verification_events import Healed, PhaseBegan, StepVerified, VerdictGiven
 from agent.verification.reports import read_verdict
 from kb_schema.base import Model
@@ -26,6 +25,7 @@ from periplus.fleet.fenced_runs import run_with_lease
 from periplus.fleet.fleet_setup import check_folder_mark
 from periplus.fleet.jobs import Fleet, Job, JobFailed, Tell
 from periplus.fleet.worker_resources import StoreAddresses, WorkerResources
+from periplus.language_model import load_inferencer
 from periplus.verification.generated_test_proof import ProofChoice
 from periplus.verification.requirement_verifier import RequirementVerifier, open_verifier
 from periplus.verification.verifier_settings import VerifierSettings
@@ -151,7 +151,7 @@ def _open_verifier(work: VerificationJobBatch) -> AbstractAsyncContextManager[Re
             prove=work.prove,
             rediscover=work.rediscover,
             title=work.title,
-            inferencer=ModelInferencer(work.model) if work.model else None,
+            inferencer=load_inferencer("judge", work.model),
             data_dir=Path(work.store_addresses.data_dir),
             mongodb_url=work.store_addresses.mongodb_url,
         )

@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from agent.execution.stop_request import StopRequest
-from agent.inferencer import InferenceFailed, Inferencer, ModelInferencer
+from agent.inferencer import InferenceFailed
 from agent.verification.graph.passed_plans import NothingOffered, PassedPlans
 from agent.verification.planning import RequirementsInvalid, read_requirements
 from agent.verification.reports import JUNIT, REPORT, write_html, write_junit
@@ -32,6 +32,7 @@ from periplus.fleet.fleet_setup import choose_store_addresses, open_fleet, write
 from periplus.fleet.jobs import Fleet
 from periplus.fleet.workers_option import WorkerSelection, parse_workers
 from periplus.foreign_input import ImportBudget, read_foreign
+from periplus.language_model import load_inferencer
 from periplus.settings import load_settings
 from periplus.signals import on_signals
 from periplus.verification.generated_test_proof import check_reset
@@ -149,15 +150,10 @@ async def read_batch_requirements(batch: VerificationBatch) -> list[Requirement]
     budget = ImportBudget(batch.import_memory_mb, batch.import_seconds)
     return await read_requirements(
         files,
-        inferencer=_inferencer(batch.model),
+        inferencer=load_inferencer("judge", batch.model),
         default_url=default_url,
         read=lambda function, paths: read_foreign(paths, budget, function, paths),
     )
-
-
-def _inferencer(model: str | None) -> Inferencer | None:
-    name = model or load_settings().model
-    return ModelInferencer(name) if name else None
 
 
 class VerificationRunResult:
@@ -223,7 +219,7 @@ class VerificationRun:
                 reset=batch.reset,
                 rediscover=batch.rediscover,
                 title=where.title,
-                inferencer=_inferencer(batch.model),
+                inferencer=load_inferencer("judge", batch.model),
             )
             own: RequirementVerifier | None = None
             workers = parse_workers(batch.workers)

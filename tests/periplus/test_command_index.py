@@ -41,7 +41,7 @@ MODULES_OF_ERRORS = {
         "kb_schema.errors",
         "kb_schema.public_names",
     ),
-    *("kb_schema.run_records", "kb_schema.templates", "kb_schema.text_similarity"),
+    *("kb_schema.model_use", "kb_schema.run_records", "kb_schema.templates", "kb_schema.text_similarity"),
 }
 """What printing an error needs: the errors of stores and knowledge, and the redaction of secrets."""
 

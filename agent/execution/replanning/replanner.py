@@ -1,5 +1,4 @@
-"""Finds other approaches to a failed step by asking strategies in order; none of them needs a language
-model.
+"""Finds other approaches to a failed step by asking strategies in order; a language model only when all else failed.
 
 A strategy only proposes plans. To add one, write one module in `strategies` and add it to
 `usual_strategies`.
@@ -7,7 +6,7 @@ A strategy only proposes plans. To add one, write one module in `strategies` and
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -52,24 +51,34 @@ class ReplanStrategy(Protocol):
 class Replanner:
     """Asks its strategies in order. Lessons change the order of plans, never what is allowed."""
 
-    def __init__(self, strategies: Sequence[ReplanStrategy]) -> None:
-        self._strategies = tuple(strategies)
+    def __init__(self, strategies: Sequence[ReplanStrategy], last: ReplanStrategy | None = None) -> None:
+        """`last`: is asked only when no plan of the others is left, because asking it costs something."""
+        self._strategies, self._last = tuple(strategies), last
 
-    async def plans(self, failure: UnresolvedStepFailure, lessons: Mapping[str, Lesson]) -> list[StepReplan]:
-        """Return all plans in the order in which to try them. `lessons`: of earlier runs, by the plan's
-        label.
-        """
+    async def plans(
+        self, failure: UnresolvedStepFailure, lessons: Mapping[str, Lesson]
+    ) -> AsyncIterator[StepReplan]:
+        """Yield all plans in the order in which to try them. `lessons`: of earlier runs, by the plan's label."""
         found: list[StepReplan] = []
         for strategy in self._strategies:
-            try:
-                found += await strategy.plans(failure)
-            except KnowledgeUnavailable:
-                raise
-            except (AgentError, PageError):
-                continue  # this strategy has no plan here
+            found += await _ask(strategy, failure)
         labels = {plan.label: plan for plan in reversed(found)}  # of equal plans the first
         first = [plan for plan in found if labels[plan.label] is plan]
-        return sorted(first, key=lambda plan: rank_replans(lessons.get(plan.label)))
+        for plan in sorted(first, key=lambda plan: rank_replans(lessons.get(plan.label))):
+            yield plan
+        if self._last is not None:
+            for plan in await _ask(self._last, failure):
+                yield plan
+
+
+async def _ask(strategy: ReplanStrategy, failure: UnresolvedStepFailure) -> Sequence[StepReplan]:
+    """Return a strategy's plans; none if it cannot decide. Raises `KnowledgeUnavailable`."""
+    try:
+        return await strategy.plans(failure)
+    except KnowledgeUnavailable:
+        raise
+    except (AgentError, PageError):
+        return ()
 
 
 def rank_replans(lesson: Lesson | None) -> int:

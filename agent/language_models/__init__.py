@@ -1,0 +1,1 @@
+"""Language models: their names, what they may cost, what they were asked. Who asks is `agent.inferencer`."""
