@@ -64,7 +64,7 @@ def tasks_in(folder: Path | None) -> list[str]:
 
 async def main(options: argparse.Namespace, console: Console) -> list[Score]:
     """Measure what is not measured yet, and print all of it."""
-    kept = {} if options.again else read_draws(options.out / "draws.jsonl")
+    kept = {} if options.again else read_draws(options.out / "draws.jsonl", options.series)
     wanted = [(task, k, draw) for task in options.tasks for k in options.k for draw in range(options.draws)]
     left = [key for key in wanted if key not in kept or len(kept[key].endings) != options.seeds]
     if left:
@@ -101,8 +101,8 @@ async def _measure(
             for task, k, draw in left:
                 progress.update(bar, description=f"{task}, k = {k}")
                 folder = options.demos if task in tasks_in(options.demos) else options.out / "shown"
-                endings = await measured(place, task, folder, k, draw, options.seeds)
-                one = Draw(task, k, draw, tuple(endings))
+                endings = await measured(place, task, folder, k, draw, options.seeds, options.series)
+                one = Draw(task, k, draw, tuple(endings), options.series)
                 keep_draw(options.out / "draws.jsonl", one)
                 done[one.key] = one
                 progress.advance(bar)
@@ -128,6 +128,9 @@ def _options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     )
     parser.add_argument("--seeds", type=int, default=SEEDS, help="goals for each draw (default: %(default)s)")
     parser.add_argument("--draws", type=int, default=DRAWS, help="draws of k (default: %(default)s)")
+    parser.add_argument(
+        "--series", default="", help="any word: other draws and goals than those of the default series"
+    )
     parser.add_argument("--again", action="store_true", help="measure what is measured already, too")
     parser.add_argument(
         "--write", type=Path, metavar="FILE", help="write the tables into a page of the documentation"

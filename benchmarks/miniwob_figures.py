@@ -47,6 +47,8 @@ class Draw:
     k: int
     draw: int
     endings: tuple[Ending, ...]
+    series: str = ""
+    """Chooses which demonstrations are drawn, and the seeds of the goals."""
 
     @property
     def key(self) -> tuple[str, int, int]:
@@ -54,16 +56,17 @@ class Draw:
         return self.task, self.k, self.draw
 
 
-def read_draws(file: Path) -> dict[tuple[str, int, int], Draw]:
-    """Return the draws that a file keeps."""
+def read_draws(file: Path, series: str = "") -> dict[tuple[str, int, int], Draw]:
+    """Return the draws of a series that a file keeps."""
     if not file.is_file():
         return {}
     found = {}
     for line in file.read_text(encoding="utf-8").splitlines():
         kept = json.loads(line)
         endings = tuple(Ending(**each) for each in kept["endings"])
-        draw = Draw(kept["task"], kept["k"], kept["draw"], endings)
-        found[draw.key] = draw
+        draw = Draw(kept["task"], kept["k"], kept["draw"], endings, kept.get("series", ""))
+        if draw.series == series:
+            found[draw.key] = draw
     return found
 
 

@@ -169,8 +169,8 @@ class GraphSynthesizer(ABC):
 
     async def _loop(self, loop: LoopPattern) -> list[_SynthesizedNode]:
         rule = loop.rule
-        if rule.binding is not None:
-            self._declare(rule.binding)
+        for binding in filter(None, (rule.binding, rule.counted)):
+            self._declare(binding)
         rounds = [await self._nodes(each) for each in loop.rounds] or [await self._nodes(loop.body)]
         if not any(rounds):
             return []  # no row has a step in it

@@ -128,6 +128,8 @@ class LoopRule:
     told: ToldRowFilter | None = None
     """The rows that a text of an input tells; `binding` is its source."""
     binding: ValueBinding | None = None
+    counted: ValueBinding | None = None
+    """The source of the number of rows, if an input tells it."""
 
 
 @dataclass(frozen=True, slots=True)

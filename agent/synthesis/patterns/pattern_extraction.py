@@ -34,6 +34,7 @@ from agent.synthesis.patterns.aligned_rows import (
     targets_vary,
 )
 from agent.synthesis.patterns.branch_conditions import BranchConditionFinder, DecisionPage, InferredCondition
+from agent.synthesis.patterns.counted_rows import COUNT
 from agent.synthesis.patterns.decision_pages import DecisionPages
 from agent.synthesis.patterns.detour_evidence import find_thin_evidence
 from agent.synthesis.patterns.extracted_patterns import (
@@ -50,6 +51,7 @@ from agent.synthesis.patterns.loop_conditions import LoopConditionFinder, LoopPa
 from agent.synthesis.patterns.optional_fields import infer_given_condition, is_optional_field
 from agent.synthesis.patterns.position_patterns import PatternCollector, PositionClassifier
 from agent.synthesis.patterns.row_loop_bindings import RowLoopBinder, select_first_equal_row
+from agent.synthesis.patterns.row_templates import find_row_template
 from agent.synthesis.patterns.search_conditions import SearchConditionFinder
 from agent.synthesis.patterns.step_conditions import infer_postconditions
 from agent.synthesis.patterns.success_conditions import infer_read_back, infer_success_condition
@@ -476,9 +478,12 @@ class _Stretch:
         if rule.told is None:
             return rule
         binding = self._binder.bind_filter(rule.told.words, rule.told.label)
-        rows = TargetTemplate(rule.told.template, rule.told.words).selector(binding.name)
+        counted = self._binder.known(rule.told.counts) if rule.told.count else None
+        rows = TargetTemplate(rule.told.template, rule.told.words, (COUNT,) if counted else ()).selector(
+            binding.name, {COUNT: counted.name} if counted else {}
+        )
         over = ElementHidden(type="element_disappears", element=rows) if rule.shrinking else None
-        return replace(rule, collection=rows, condition=over, binding=binding)
+        return replace(rule, collection=rows, condition=over, binding=binding, counted=counted)
 
     def _turning(
         self,
@@ -539,7 +544,8 @@ class _Stretch:
         """Return for each round the text of the row that its first step acts on."""
         if not body or not targets_vary([cell.step for cell in body[0].cells.values()]):
             return {}
-        found = find_target_template(list(body[0].cells.values()), self._pages)
+        cells = list(body[0].cells.values())
+        found = find_target_template(cells, self._pages) or find_row_template(cells, self._pages, {})
         return {} if found is None else dict(found.words)
 
     def _after(self, row: RowKey, loop: AlignedLoop, units: list[AlignedUnit]) -> DecisionPage | None:

@@ -34,6 +34,7 @@ from agent.synthesis.patterns.target_templates import (
     TargetTemplate,
     find_constant_target,
     find_data_template,
+    find_marked_target,
     find_target_template,
 )
 from agent.synthesis.patterns.value_bindings import ValueBinder
@@ -325,6 +326,8 @@ class PositionClassifier:
         return (
             by_inputs
             or find_ordinal_target(cells, self._pages, told)
+            or (found if found is not None and found.also else None)
+            or find_marked_target(cells, self._pages)
             or self._find_opened(cells)
             or found
             or (None if many else find_row_template(cells, self._pages, {}))

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 
 from agent.synthesis.alignment.aligned_traces import AlignedCell, RowKey
-from agent.synthesis.patterns.target_templates import PARAMETER, TargetTemplate
+from agent.synthesis.patterns.target_templates import PARAMETER, TargetTemplate, put_marks, read_mark
 from agent.synthesis.traces.list_rows import is_marked_row, list_alike_parts
 from agent.synthesis.traces.trace_pages import TracePage, TracePages
 from kb_schema.templates import list_telling_words, xpath_literal
@@ -46,6 +46,8 @@ class SeenTarget:
 
     page: TracePage
     element: Element
+    mark: Mapping[str, str] = field(default_factory=dict)
+    """The input that names a class of the element, with its word; empty if none does."""
 
     @property
     def chain(self) -> list[Element]:
@@ -132,14 +134,17 @@ def find_row_template(
                 words[row] = said
             if len(words) != len(seen) or len(set(words.values())) < 2:
                 continue
-            found = _with_others(TargetTemplate(template, words), naming, level, seen, told)
+            also = tuple(key for key in every[0].mark if f"{{{{{key}}}}}" in template)
+            found = _with_others(TargetTemplate(template, words, also), naming, level, seen, told)
             if not all(
-                each.page.stored.resolve_template(found.template, _values(found, row, told))
+                each.page.stored.resolve_template(found.template, _values(found, row, told, each.mark))
                 == (each.element,)
                 for row, each in seen.items()
             ):
                 continue
-            if found.also or (not told and all(naming.tells_apart(each.chain[level]) for each in every)):
+            if set(found.also) - set(every[0].mark) or (
+                not told and all(naming.tells_apart(each.chain[level]) for each in every)
+            ):
                 return found
             named = named or found  # a part around it may have the words of further inputs
     return named or (_find_by_words(seen, told, one_of_many=one_of_many) if told else None)
@@ -166,7 +171,7 @@ def _find_by_words(
             for step in inner if level else [""]:
                 found = TargetTemplate(f"{part}{told_by}{step}", dict(told[main]), tuple(others))
                 if all(
-                    each.page.stored.resolve_template(found.template, _values(found, row, told)) == (each.element,)
+                    each.page.stored.resolve_template(found.template, _values(found, row, told, each.mark)) == (each.element,)
                     for row, each in seen.items()
                 ):  # fmt: skip
                     return found
@@ -249,7 +254,8 @@ def _with_others(
         template = found.template.replace(naming.predicate, naming.predicate + more, 1)
         more_told = TargetTemplate(template, found.words, (*found.also, key))
         if all(
-            each.element in each.page.stored.resolve_template(template, _values(more_told, row, told))
+            each.element
+            in each.page.stored.resolve_template(template, _values(more_told, row, told, each.mark))
             for row, each in seen.items()
         ):
             found = more_told
@@ -264,9 +270,12 @@ def _has_words_of(said: Mapping[RowKey, str] | None, texts: Mapping[RowKey, str]
     )
 
 
-def _values(found: TargetTemplate, row: RowKey, told: Mapping[str, Mapping[RowKey, str]]) -> dict[str, str]:
+def _values(
+    found: TargetTemplate, row: RowKey, told: Mapping[str, Mapping[RowKey, str]], mark: Mapping[str, str]
+) -> dict[str, str]:
     """Return the parameters of a template in one trace."""
-    return {PARAMETER: found.words[row], **{key: told[key][row] for key in found.also}}
+    also = {key: told[key][row] for key in found.also if key not in mark}
+    return {PARAMETER: found.words[row], **mark, **also}
 
 
 def list_part_texts(part: Element) -> set[str]:
@@ -284,7 +293,11 @@ def look_at_targets(cells: Sequence[AlignedCell], pages: TracePages) -> dict[Row
 
 def _look(cell: AlignedCell, pages: TracePages) -> SeenTarget | None:
     found = pages.find_target(cell.step)
-    return None if found is None or found[1].root.kind != "document" else SeenTarget(*found)
+    return (
+        None
+        if found is None or found[1].root.kind != "document"
+        else SeenTarget(*found, read_mark(cell.step))
+    )
 
 
 def _word_for(
@@ -294,7 +307,7 @@ def _word_for(
     for said in dict.fromkeys(texts):
         if not said or len(said) > LONGEST_NAME or (known is not None and said not in known):
             continue
-        found = seen.page.stored.resolve_template(template, {PARAMETER: said})
+        found = seen.page.stored.resolve_template(template, {PARAMETER: said, **seen.mark})
         if seen.element in found and (known is not None or len(found) == 1):
             return said
     return None
@@ -309,7 +322,7 @@ def _templates(
     seen: Sequence[SeenTarget], one_of_many: bool, marked_only: bool, *, word: bool
 ) -> Iterator[tuple[str, PartNaming, int]]:
     """Yield templates, the nearest part first, with the place of the name and the level of the part."""
-    inner = list(_inner_steps([each.element for each in seen]))
+    inner = [*_marked_steps(seen), *_inner_steps([each.element for each in seen])]
     for level in range(min(len(each.chain) for each in seen)):
         parts = [each.chain[level] for each in seen]
         classes = list_common_classes(parts) if len({part.tag for part in parts}) == 1 else []
@@ -379,6 +392,13 @@ def _namings(part: Element, *, word: bool) -> Iterator[PartNaming]:
             classes = list_stable_classes(node)
             found.setdefault(PartNaming(node.tag, classes[0] if classes else "", word))
     yield from islice(found, MOST_NAMES)
+
+
+def _marked_steps(seen: Sequence[SeenTarget]) -> Iterator[str]:
+    """Yield XPath steps from the part to a target with a class that an input names."""
+    first = seen[0]
+    for name in list_stable_classes(first.element) if all(each.mark for each in seen) else ():
+        yield from put_marks(f"//{first.element.tag}{require_class(name)}", first.mark)
 
 
 def _inner_steps(elements: Sequence[Element]) -> Iterator[str]:

@@ -31,9 +31,10 @@ _COUNTING = frozenset({",", ";", "and", "or", "&"})
 _WORD = re.compile(
     r"""["\u201c](?P<double>[^"\u201c\u201d]*)["\u201d]"""
     r"""|(?<!\w)['\u2018](?P<single>(?:[^'\u2018\u2019]|(?<=\w)['\u2019](?=\w))+)['\u2019](?!\w)"""
+    r"""|(?<!\S)\d{1,2}:\d{2} [AaPp][Mm]\b"""
     r"""|\S+"""
 )
-"""A quoted text, in double or single quotes, or a word. Apostrophes inside words do not end a quoted text."""
+"""A quoted text, in double or single quotes, a time of day, or a word. Apostrophes inside words do not end a quoted text."""
 _BEFORE, _BEHIND = "([{'\u2018", ".,;:!?)]}'\u2019"
 _SMALL = frozenset(
     [
@@ -507,7 +508,7 @@ def expand_value_forms(values: Mapping[str, str | list[str]]) -> dict[str, str |
     told: dict[str, str | list[str]] = dict(values)
     plain = {name: value for name, value in values.items() if isinstance(value, str)}
     for name, value in plain.items():
-        told |= {f"{name}_{form}": text for form, text in list_forms(value).items()}
+        told |= {f"{name}_{form}": text for form, text in list_forms(value, also_plain=True).items()}
         written = LETTERS.get(value.casefold())
         if written is not None:  # "in upper case": of another value
             told |= {f"{other}_in_{name}": written(text) for other, text in plain.items() if other != name}
