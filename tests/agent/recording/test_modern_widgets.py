@@ -209,6 +209,23 @@ async def test_keys_on_home_made_controls_and_parts_of_controls_are_recorded(bro
     assert [step[0] for step in steps] == ["press", "click", "check", "press"]
 
 
+DAYS = f"""<!doctype html><title>D</title><table role=grid><tr><td role=gridcell>17</td></tr></table><table><tr><td id=plain>Note</td></tr></table>
+<script>{STATE} document.querySelector('[role=gridcell]').onclick = () => note('17');</script>"""
+
+
+async def test_a_press_on_a_cell_of_a_grid_is_a_step_though_nothing_shows_and_one_on_plain_text_is_none(
+    browser, tmp_path
+):
+    async def act(page):
+        await page.click("#plain")
+        await page.wait_for_timeout(800)  # the recorder compares the page when it is at rest
+        await page.click("[role=gridcell]")
+
+    left, _, steps, _ = await _act_and_repeat(browser, tmp_path / "t", DAYS, act)
+    assert left == ["17"]
+    assert [step[0] for step in steps] == ["click"]
+
+
 LATE = f"""<!doctype html><title>L</title><input id=day aria-label=Day><script>{STATE} let text = '';
 day.onkeydown = (e) => {{ if (!/^[0-9]$/.test(e.key)) return; e.preventDefault(); text += e.key; }};
 day.onkeyup = () => requestAnimationFrame(() => {{ day.value = text; state = [day.value]; }});</script>"""
