@@ -9,7 +9,17 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-_QUOTED = r"""(?:"(?P<{0}d>.+{1})"|'(?P<{0}s>.+{1})'|“(?P<{0}e>.+{1})”|‘(?P<{0}t>.+{1})’)"""
+_QUOTED = "(?:{})".format(
+    "|".join(
+        rf"{begin}(?P<{{0}}{name}>.+{{1}}){end}"
+        for name, begin, end in (
+            ("d", '"', '"'),
+            ("s", "'", "'"),
+            ("e", "\u201c", "\u201d"),
+            ("t", "\u2018", "\u2019"),
+        )
+    )
+)
 _PLAIN = r"(?P<{0}p>\S(?:.*{1}\S)?{1})"
 
 

@@ -236,6 +236,11 @@ def _day(text: str) -> date | None:
     return None
 
 
+def is_date(text: str) -> bool:
+    """Whether a text is a whole date in one of the accepted notations."""
+    return _day(text) is not None
+
+
 def list_untold_parts(text: str, forms: Collection[str]) -> dict[str, str]:
     """Return the parts of a date that none of these of its forms tells, by form; empty for a text that is no date.
 
