@@ -50,6 +50,7 @@
   let pressedAt = 0; // when a button or key was pressed last
   let pointed = null; // { el, at }: what the pointer is over, and since when
   let spot = null; // where the pointer was last
+  let pressSpot = null; // where a button was pressed last
   let loaded = 0; // when the page was loaded
   const revealed = new WeakMap(); // element -> what the pointer was over when it appeared
 
@@ -175,6 +176,7 @@
     const pressed = meant(origin(event));
     if (pressed) tellHover(pressed);
     pressedAt = clock();
+    pressSpot = { clientX: event.clientX, clientY: event.clientY };
     clicked = lastKey = held = other = null;
     dragged = false;
     if (!pressed) return;
@@ -281,7 +283,7 @@
     if (held.over) held.over.at = fractions(held.over.box, event);
   }
 
-  const fractions = (box, event) => [(event.clientX - box.left) / (box.width || 1), (event.clientY - box.top) / (box.height || 1)].map((each) => Math.round(each * 1000) / 1000);
+  const fractions = (box, event) => [(event.clientX - box.left) / (box.width || 1), (event.clientY - box.top) / (box.height || 1)].map((each) => Math.round(each * 10000) / 10000);
 
   const isInside = (box, event) => event.clientX >= box.left && event.clientX <= box.right && event.clientY >= box.top && event.clientY <= box.bottom;
 
@@ -311,11 +313,16 @@
     const grab = fractions(press.box, { clientX: press.x, clientY: press.y });
     const over = press.over?.el.isConnected ? look(press.over.el) : null;
     const drop = (press.over ? over : press.seen)?.page || "";
-    tell("drag", press.el, press.seen, { grab, place: press.over?.at || fractions(press.box, event), drop, drawing: spotOn(press.el, event), ...more });
+    tell("drag", press.el, press.seen, { grab, place: press.over?.at || fractions(press.box, event), drop, drawing: spotOn(press.el, event).drawing, ...more });
   }
 
-  /** Where on a drawing the pointer is, in pixels; null on other elements. */
-  const spotOn = (el, event) => (tag(el) === "canvas" ? [Math.round(event.offsetX), Math.round(event.offsetY)] : null);
+  /** Where on a drawing the pointer is, in pixels and in fractions of its size; nothing on other elements. */
+  function spotOn(el, event) {
+    if (tag(el) !== "canvas") return {};
+    // A click has whole pixels only; the press before it is exact.
+    const near = pressSpot && Math.abs(pressSpot.clientX - event.clientX) < 1 && Math.abs(pressSpot.clientY - event.clientY) < 1;
+    return { drawing: [Math.round(event.offsetX), Math.round(event.offsetY)], place: fractions(el.getBoundingClientRect(), near ? pressSpot : event) };
+  }
 
   function tellSliders(press) {
     const changed = press.sliders.filter((each) => each.el.isConnected && slidTo(each.el) !== each.value);
@@ -351,7 +358,8 @@
     if (!event.isTrusted || !other) return;
     const { el, seen } = other;
     // Where the page leaves it alone, the browser shows a menu of its own, which is no part of the page.
-    setTimeout(() => event.defaultPrevented && tell("right_click", el, seen), 0);
+    const spot = spotOn(el, event);
+    setTimeout(() => event.defaultPrevented && tell("right_click", el, seen, spot), 0);
   }
 
   /** Ask about a press of which nothing was told, if the page has changed: Python compares both pages.
@@ -480,7 +488,7 @@
       if (!own) return; // a form was sent with Enter: the browser presses its button
     }
     typing = isText(el) ? typing : null;
-    tell("click", el, before(el), { modifiers, drawing: spotOn(el, event) });
+    tell("click", el, before(el), { modifiers, ...spotOn(el, event) });
     if (isToggle(el)) ticking = { el, ignored: true };
     if (!isText(el)) latest = null;
   }
@@ -492,7 +500,7 @@
     if (!el || isText(el) || isToggle(el)) return;
     // A click on an option is told as the choice it makes: only here is it seen where it was.
     if (tag(el) === "option") tell("double_click", el, before(el), { chosen: [said(el)] });
-    else tell("double_click", el, null);
+    else tell("double_click", el, null, spotOn(el, event));
   }
 
   /** A box was clicked. Where the page lets it change, `change` comes at once; else it was only clicked. */

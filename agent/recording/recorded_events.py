@@ -73,7 +73,7 @@ class RecordedEvent(BaseModel):
     grab: tuple[float, float] = (0.5, 0.5)
     """Where in the element a drag takes hold, in fractions of its width and height."""
     place: tuple[float, float] = (0.5, 0.5)
-    """Where in the element below a drag ends."""
+    """Where in the element below a drag ends, and where a drawing (canvas) was pressed, in fractions of its size."""
     drop: str = ""
     """The page at the end of a drag, with the element below marked."""
     accepted: bool = False

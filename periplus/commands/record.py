@@ -217,6 +217,8 @@ def describe_recorded_step(action: RecordedAction) -> str:
     told = f"{action.action_type}{said}" + ("" if value is None else f": {value}")
     if action.what is not None and action.what.modifiers:
         told += f" ({'+'.join(action.what.modifiers)} held down)"
+    if "place" in action.args:
+        told += " at {} %, {} %".format(*(round(100 * each) for each in action.args["place"]))
     if action.seen is not None and action.seen.drop is not None:
         told += f" to {_describe_drop(action.seen.drop)}"
     beside = action.beside

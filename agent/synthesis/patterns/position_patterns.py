@@ -44,7 +44,9 @@ from kb_schema.conditions import Condition, ContextEquals
 from kb_schema.selectors import Selector, ValueStrategy
 from web_pages.page_texts import squeeze, text_of
 
-_OTHER_GESTURE = "it is dragged to different places, or pressed with different keys held down"
+_OTHER_GESTURE = (
+    "it is dragged to different places, or pressed at different places or with different keys held down"
+)
 UNTOLD = "the task descriptions "
 """With which the reasons begin for which descriptions tell too little, or too much."""
 _EARLIER_ROW = "earlier_row"

@@ -36,7 +36,7 @@ _STEP_TYPES = {
     "get_screen_content": "extract",
 }
 _CALL_FIELDS = frozenset(
-    {"value", "url", "duration", "on_dialog", "new_tab", "download", "modifiers", "drop"}
+    {"value", "url", "duration", "on_dialog", "new_tab", "download", "modifiers", "place", "drop"}
 )
 
 

@@ -252,6 +252,27 @@ async def test_a_file_that_the_page_takes_away_at_once_is_known_with_its_path(br
     assert recording.actions[-1].args["value"] == str(file)
 
 
+DRAWING = f"""<!doctype html><title>C</title><div style="height:900px"></div><canvas id=c width=200 height=100 aria-label=Map></canvas>
+<script>{STATE} c.onclick = (e) => note('one', Math.round(e.offsetX / 10), Math.round(e.offsetY / 10), e.shiftKey);
+c.ondblclick = (e) => note('two', Math.round(e.offsetX / 10), Math.round(e.offsetY / 10));
+c.oncontextmenu = (e) => {{ e.preventDefault(); note('right', Math.round(e.offsetX / 10)); }};</script>"""
+
+
+async def test_a_press_on_a_drawing_is_repeated_at_its_place_with_a_warning(browser, tmp_path):
+    async def act(page):
+        await page.click("#c", position={"x": 30, "y": 20}, modifiers=["Shift"])
+        await page.wait_for_timeout(600)
+        await page.dblclick("#c", position={"x": 150, "y": 80})
+        await page.click("#c", position={"x": 190, "y": 10}, button="right")
+
+    left, recording, steps, trace = await _act_and_repeat(browser, tmp_path / "t", DRAWING, act)
+    assert left == ["one 3 2 true", "one 15 8 false", "one 15 8 false", "two 15 8", "right 19"]
+    assert [step[0] for step in steps] == ["click", "double_click", "right_click"]
+    assert trace.steps[1].args == {"modifiers": ["Shift"], "place": [0.15, 0.2]}
+    assert any("at 30, 20 is repeated by its place alone" in said for said in recording.problems)
+    assert any("at 15 %, 20 %" in describe_recorded_step(each) for each in recording.actions)
+
+
 ASKED = """<!doctype html><title>A</title><button id=tab>Tab 2</button><canvas id=c width=200 height=100></canvas>
 <script>tab.onauxclick = () => tab.remove();</script>"""
 
