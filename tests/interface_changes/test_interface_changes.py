@@ -138,7 +138,9 @@ async def test_an_assertion_over_several_lines_is_one_statement_of_its_step(tmp_
     step = PlanStep(
         step_idx=0, intent=wanted.steps[0], checks=(PlanCheck(outcome=wanted.steps[0].expected[0]),)
     )
-    statements = read_statements(file, VerificationPlan(requirement=wanted, steps=(step,)))
+    statements = read_statements(
+        file, VerificationPlan(requirement=wanted, base_url="http://127.0.0.1", steps=(step,))
+    )
     assert [(each.first, each.last, each.step, each.kind) for each in statements] == [
         (2, 2, 0, ""),
         (5, 5, 1, ""),
