@@ -22,6 +22,7 @@ from playwright.async_api import Error as PlaywrightError
 from agent.recording.demonstration_recorder import DemonstrationRecorder
 from agent.run_context import RunContext
 from agent.synthesis.errors import MetaAgentError
+from agent.synthesis.patterns.target_templates import ALSO
 from agent.synthesis.synthesis_pipeline import PipelineResult, add_workflow_documents
 from agent.synthesis.trace_consensus import find_gap
 from agent.synthesis.utterances.utterance_templates import UtteranceMismatch, expand_value_forms
@@ -297,11 +298,19 @@ class LearnedJob:
         beside = {
             key for name in keys for key in instance.given if f"{{{key}}}" in (self._pattern(name) or "")
         }
-        untold = self._find_untold(instance, [*keys.values(), *beside], needed)
+        untold = self._list_untold(instance, [*keys.values(), *beside], needed)
+        also = next((spec.name for spec in specs if spec.name.endswith(ALSO) and not spec.required), None)
         missing = next((spec.name for spec in specs if spec.required and keys[spec.name] is None), None)
-        if untold or missing:
-            return untold or f"the input {missing} is none of the given values"
-        return {
+        if missing or (untold and also is None):
+            return (
+                f"the workflow has no input for {untold[0]}"
+                if untold
+                else f"the input {missing} is none of the given values"
+            )
+        further = (
+            {} if also is None or not untold else {also: " ".join(map(instance.given.__getitem__, untold))}
+        )
+        return further | {
             name: self._as_shown(name, key, instance.given) for name, key in keys.items() if key is not None
         }
 
@@ -328,21 +337,22 @@ class LearnedJob:
                 text = text.replace(value, f"{{{key}}}", 1)
         return text
 
-    def _find_untold(
+    def _list_untold(
         self, instance: Instance, taken: Sequence[str | None], needed: Collection[str] | None
-    ) -> str:
-        """Return which given value nobody can tell the workflow, because it has no such input; empty if none.
+    ) -> list[str]:
+        """Return the given values for which the workflow has no input: they can only say which row is meant.
 
         A value that all demonstrations share must be the same here. One that is always another input's value is told.
         """
+        untold = []
         for key, value in instance.given.items():
             if needed is not None and key not in needed:
                 continue
             shown = {each.given.get(key) for each in self.demonstrations}
             if shown == {value} or key in taken or self._is_told_by_another(instance, key, taken):
                 continue
-            return f"the workflow has no input for {key}"
-        return ""
+            untold.append(key)
+        return untold
 
     def _is_told_by_another(self, instance: Instance, key: str, taken: Sequence[str | None]) -> bool:
         return any(

@@ -37,6 +37,8 @@ class GraphParameter(Model):
     description: str = ""
     secret: bool = False
     evidence: str = ""
+    optional: bool = False
+    """Whether runs may leave it out."""
     plain_number: bool = False
     """Whether the traces show only numbers without grouped thousands: others are typed so, too."""
 

@@ -242,6 +242,7 @@ class GraphSynthesizer(ABC):
                 description=binding.description,
                 secret=binding.secret,
                 evidence=binding.evidence,
+                optional=binding.optional,
                 plain_number=binding.plain_number,
             ),
         )

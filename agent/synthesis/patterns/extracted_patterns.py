@@ -65,6 +65,8 @@ class ValueBinding:
     """Whether nothing in the traces has the value: a person must give it."""
     plain_number: bool = False
     """Whether every value is a number without grouping of its thousands."""
+    optional: bool = False
+    """Whether runs may leave it out; no trace shows it."""
     whole: Mapping[RowKey, str] = field(default_factory=dict)
     """The variable in each row, where only its beginning was typed."""
 

@@ -26,10 +26,11 @@ from agent.synthesis.patterns.extracted_patterns import (
 )
 from agent.synthesis.patterns.nested_rows import find_nested_template
 from agent.synthesis.patterns.ordinal_targets import find_ordinal_target
-from agent.synthesis.patterns.row_columns import add_column_template, name_by_column
+from agent.synthesis.patterns.row_columns import add_column_template, name_by_column, take_other_words
 from agent.synthesis.patterns.row_templates import find_row_template
 from agent.synthesis.patterns.target_agreement import AgreedTarget, find_agreed_target, find_words_target
 from agent.synthesis.patterns.target_templates import (
+    OTHER_WORDS,
     PARAMETER,
     TargetTemplate,
     find_constant_target,
@@ -271,6 +272,11 @@ class PositionClassifier:
             row: {PARAMETER: found.words[row], **{key: told[key][row] for key in found.also}} for row in seen
         }
         found = add_column_template(found, seen, values)
+        if not any(cell.row[1] for cell in cells):
+            found = take_other_words(found, seen, values)
+        if found.other_words:
+            further = self._binder.other_words(binding)
+            more, names = (*more, further), names | {OTHER_WORDS: further.name}
         target = TargetParameter(found.selector(binding.name, names), binding, found.words, more)
         return replace(info, target=target)
 

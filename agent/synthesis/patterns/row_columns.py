@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from agent.synthesis.alignment.aligned_traces import RowKey
-from agent.synthesis.patterns.target_templates import PARAMETER, TargetTemplate
+from agent.synthesis.patterns.target_templates import OTHER_WORDS, PARAMETER, TargetTemplate
 from agent.synthesis.traces.trace_pages import TracePage
 from kb_schema.templates import xpath_literal
 from web_pages.element_tree import Element
@@ -46,6 +46,48 @@ def drop_name(template: str) -> str:
             continue
         kept += [sign] if not depth else []
     return "".join(kept)
+
+
+def take_other_words(
+    found: TargetTemplate,
+    seen: Mapping[RowKey, tuple[TracePage, Element]],
+    values: Mapping[RowKey, Mapping[str, str]],
+) -> TargetTemplate:
+    """Return the template of a target inside a part; a run may give it further words of the part.
+
+    Two meetings are called "Standup": the day tells which. As it was, if the target itself has the name.
+    """
+    templates = [_with_other_words(each) for each in (found.template, *found.others)]
+    told = [each for each in templates if each is not None]
+    if len(told) < len(templates) or found.also:
+        return found
+    more = replace(found, template=told[0], others=tuple(told[1:]), other_words=True)
+    return more if all(_leads_to(each, seen, values) for each in told) else found
+
+
+def _leads_to(
+    template: str,
+    seen: Mapping[RowKey, tuple[TracePage, Element]],
+    values: Mapping[RowKey, Mapping[str, str]],
+) -> bool:
+    return all(
+        page.stored.resolve_template(template, values[row]) == (element,)
+        for row, (page, element) in seen.items()
+    )
+
+
+def _with_other_words(template: str) -> str | None:
+    """Return the template with a condition on the part that has the name; None if it is the target itself."""
+    depth, quote, named = 0, "", False
+    for at, sign in enumerate(template):
+        if quote or sign in "'\"":
+            quote = "" if sign == quote else quote or sign
+        elif sign in "[]":
+            depth += 1 if sign == "[" else -1
+        named = named or template.startswith(f"{{{{{PARAMETER}", at)
+        if named and not depth and not quote and template.startswith("/", at + 1):
+            return f"{template[: at + 1]}[{{{{{OTHER_WORDS}|given_words}}}}]{template[at + 1 :]}"
+    return None
 
 
 def name_by_column(

@@ -36,8 +36,10 @@ MOST_NAMES = 12
 MOST_TEMPLATES = 60
 MOST_CLASSES = 3
 """Classes, and icons, that are tried as what tells a target from others in its part."""
-_WHOLE = frozenset({"html", "body", "main", "form", "table", "tbody", "ul", "ol", "select"})
+_WHOLE = frozenset({"html", "body", "main", "select"})
 """Elements that hold the parts."""
+_HOLDING = frozenset({"form", "table", "tbody", "ul", "ol"})
+"""Elements that hold parts, or are parts themselves where several of a kind stand side by side: a form for each card."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -366,7 +368,10 @@ def _holds_like(part: Element, classes: Sequence[str]) -> bool:
 
 def _repeat(parts: Sequence[Element], *, known: bool) -> bool:
     """Whether these are parts of one kind, of which a page has several, or had as is `known`."""
-    if len({part.tag for part in parts}) != 1 or parts[0].tag in _WHOLE:
+    tag = parts[0].tag
+    if tag in _WHOLE or any(part.tag != tag for part in parts):
+        return False
+    if tag in _HOLDING and not all(map(list_alike_parts, parts)):
         return False
     if any(len(text_of(part, everything=True)) > LONGEST_PART for part in parts):
         return False

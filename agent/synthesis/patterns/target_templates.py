@@ -25,6 +25,10 @@ from web_pages.selectors.row_selectors import build_row_selector
 from web_pages.selectors.stable_attributes import find_text_flaw, list_stable_classes
 
 PARAMETER = "row"
+OTHER_WORDS = "other_words"
+"""The parameter for further words of a part, in templates."""
+ALSO = "_also"
+"""What follows the name of the input that names a part, in the name of the optional input for further words of it."""
 MOST_TEMPLATES = 6
 _NUMBERED = re.compile(r"#?(?P<number>\d+)(?P<mark>[.:)] | - )(?P<name>\S.*)")
 _COUNT = re.compile(r"[([]?\d+[)\]]?")
@@ -46,14 +50,22 @@ class TargetTemplate:
     others: tuple[str, ...] = ()
     """Further templates with the same parameters that lead to the same elements."""
 
+    other_words: bool = False
+    """Whether the template may be given further words of the part: where several parts are called alike."""
+
     def selector(self, name: str, also: Mapping[str, str] | None = None) -> Selector:
         """Return the selector with this parameter name; `also` has the names of the further inputs, by key."""
         names = {PARAMETER: name, **{key: (also or {}).get(key, key) for key in self.also}}
         told = tuple(names.values())
+        if self.other_words:
+            names[OTHER_WORDS] = (also or {}).get(OTHER_WORDS, f"{name}{ALSO}")
         return Selector(
             strategies=tuple(
                 TemplateStrategy(
-                    type="parameterized_xpath", template=each, parameters=told, required_context=told
+                    type="parameterized_xpath",
+                    template=each,
+                    parameters=tuple(names.values()),
+                    required_context=told,
                 )
                 for each in (_rename(template, names) for template in (self.template, *self.others))
             )

@@ -23,6 +23,7 @@ from agent.synthesis.patterns.input_data_values import (
 from agent.synthesis.patterns.opened_names import find_opened_names
 from agent.synthesis.patterns.page_readings import find_page_reading
 from agent.synthesis.patterns.read_rows import find_row_reading
+from agent.synthesis.patterns.target_templates import ALSO
 from agent.synthesis.patterns.value_texts import (
     are_beginnings,
     find_text_around,
@@ -112,6 +113,14 @@ class ValueBinder:
         told = "the rows of every demonstration have it, and no other row"
         return ValueBinding(
             name, "user_input", f"{{{name}}}", description=label, evidence=told, only_asked=True
+        )
+
+    def other_words(self, named: ValueBinding) -> ValueBinding:
+        """Return the optional input for further words of the part that another input names."""
+        name = self._named(f"{named.name}{ALSO}", f"other words of {named.name}")
+        about = f"other words of what {named.name} names, where several are called alike"
+        return ValueBinding(
+            name, "user_input", f"{{{name}}}", description=about, evidence="it may be left out", optional=True
         )
 
     def list_texts(self, rows: Iterable[RowKey]) -> dict[str, dict[RowKey, str]]:

@@ -186,6 +186,7 @@ class TaskWriter:
             name=name,
             description="" if parameter is None else parameter.description,
             source=("task_context", "session_context", "user_input"),
+            required=parameter is None or not parameter.optional,
             secret=parameter is not None and parameter.secret,
         )
 
