@@ -16,11 +16,12 @@
 
   const OPERABLE =
     "a, area[href], button, input, select, textarea, summary, option, label, [onclick], [contenteditable]:not([contenteditable='false'])," +
-    "button,link,checkbox,radio,switch,tab,menuitem,menuitemcheckbox,menuitemradio,option,combobox,textbox,searchbox,slider,spinbutton,treeitem"
+    "button,link,checkbox,radio,switch,tab,menuitem,menuitemcheckbox,menuitemradio,option,combobox,textbox,searchbox,slider,spinbutton,treeitem,gridcell"
       .split(",")
       .map((role) => `[role='${role}']`)
       .join(",");
   const holdsSecret = "SECRET_FIELDS"; // secret_fields.js
+  const CONTROLS = `a[href], button, input, select, textarea, [role='columnheader'], ${OPERABLE.slice(OPERABLE.indexOf("[role="))}`;
   const NATIVE = "a[href], area[href], button, input, select, summary, option, label";
   const UNTYPED = new Set(["button", "submit", "reset", "image", "checkbox", "radio", "file", "hidden"]);
   const MODIFIERS = new Set(["Shift", "Control", "Alt", "Meta", "AltGraph", "CapsLock", "Dead", "Process", "Unidentified"]);
@@ -153,7 +154,7 @@
   function isAround(el) {
     if (el === document.documentElement || el === document.body) return true;
     const own = [...el.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
-    return !own && el.querySelector("a[href], button, input, select, textarea") !== null;
+    return !own && el.querySelector(CONTROLS) !== null;
   }
 
   /** The page before what is under way on this element. */
@@ -217,11 +218,13 @@
   const DRAG_PX = 8; // less is a slip of the hand
   const REVEALED_MS = 1500; // what appears later has nothing to do with the pointer
   const AFTER_PRESS_MS = 350; // what appears sooner after a press comes from the press
+  const POINTED_MS = 50; // what appears so soon after the pointer came is its doing
   const LOADED_MS = 400; // scripts go on making a page for so long after it was loaded
   const LARGEST_PART = 0.4; // a larger share of the window is the page, no menu
   const MOST_BOXES = 5000;
   const TRACK_PX = 64; // the track of a slider is thinner
   const NEAR_PX = 40; // between an element and what opens beside it
+  const LEAST_SURFACE_PX = 100; // a smaller cell means one thing
   const ASK_AFTER_MS = 250; // a page that does something after a press has begun by then
   const SLIDER = "[role='slider'], input[type='range']";
 
@@ -313,15 +316,17 @@
     const grab = fractions(press.box, { clientX: press.x, clientY: press.y });
     const over = press.over?.el.isConnected ? look(press.over.el) : null;
     const drop = (press.over ? over : press.seen)?.page || "";
-    tell("drag", press.el, press.seen, { grab, place: press.over?.at || fractions(press.box, event), drop, drawing: spotOn(press.el, event).drawing, ...more });
+    tell("drag", press.el, press.seen, { grab, place: press.over?.at || fractions(press.box, event), drop, ...spotOn(press.el, event), ...more });
   }
 
-  /** Where on a drawing the pointer is, in pixels and in fractions of its size; nothing on other elements. */
+  /** Where the pointer is on what means something else at each place: a drawing, or the column of a calendar's hours. */
   function spotOn(el, event) {
-    if (tag(el) !== "canvas") return {};
+    const drawing = tag(el) === "canvas";
+    const box = el.getBoundingClientRect();
+    if (!drawing && (el.getAttribute("role") !== "gridcell" || el.textContent.trim() || Math.min(box.width, box.height) < LEAST_SURFACE_PX)) return {};
     // A click has whole pixels only; the press before it is exact.
     const near = pressSpot && Math.abs(pressSpot.clientX - event.clientX) < 1 && Math.abs(pressSpot.clientY - event.clientY) < 1;
-    return { drawing: [Math.round(event.offsetX), Math.round(event.offsetY)], place: fractions(el.getBoundingClientRect(), near ? pressSpot : event) };
+    return { spot: fractions(box, near ? pressSpot : event), drawing: drawing ? [Math.round(event.offsetX), Math.round(event.offsetY)] : null };
   }
 
   function tellSliders(press) {
@@ -399,7 +404,8 @@
     const now = clock();
     if (held?.moved) held.changed = true;
     if (held) for (const change of changes) held.added.push(...[...change.addedNodes].filter((node) => node.nodeType === 1 && node !== held.el));
-    if (document.readyState !== "complete" || performance.now() - loaded < LOADED_MS) return; // it is still being made
+    const making = document.readyState !== "complete" || performance.now() - loaded < LOADED_MS;
+    if (making && !(pointed && now - pointed.at < POINTED_MS)) return; // it is still being made, and not because of the pointer
     if (!pointed?.el || now - pointed.at > REVEALED_MS || now - pressedAt < AFTER_PRESS_MS || pressedAt > pointed.at) return;
     for (const change of changes) {
       const shown = change.type === "childList" ? [...change.addedNodes] : wasHidden(change) ? [change.target] : [];
@@ -523,17 +529,24 @@
     if (!event.isTrusted || event.isComposing || MODIFIERS.has(event.key)) return;
     const el = meant(origin(event)) || document.body;
     const text = isText(el);
+    if (event.key === "Tab" && isOpened(el)) {
+      // It may choose, and closes the list. Where the pointer cannot reach the field, the focus leads there.
+      tell("key", el, look(el), { key: event.shiftKey ? "Shift+Tab" : "Tab", focused: getComputedStyle(el).pointerEvents !== "none" });
+      return;
+    }
     if (event.key === "Tab" && !(text && editable(el))) return;
     if (text && typing?.el !== el) noteWritten(el);
     if (text) begin(el);
     const keys = [["Control", event.ctrlKey], ["Alt", event.altKey], ["Meta", event.metaKey]].filter((each) => each[1]).map((each) => each[0]);
     if (PRESSED.has(event.key) && !keys.length && !text && el.matches(OPERABLE)) {
+      tellHover(el);
       lastKey = { key: event.key, el };
       begin(el);
       const { seen } = latest || { seen: look(el) };
       const key = event.key === " " ? "Space" : event.key;
+      lastKey.tell = () => tell("key", el, seen, { key });
       // A click follows, unless the page does something else with the key, or the control is one of its own.
-      setTimeout(() => (event.defaultPrevented || !el.matches(NATIVE)) && lastKey?.el === el && tell("key", el, seen, { key }), 0);
+      setTimeout(() => (event.defaultPrevented || !el.matches(NATIVE)) && lastKey?.el === el && lastKey.tell(), 0);
       return;
     }
     lastKey = null;
@@ -563,8 +576,18 @@
     else setTimeout(() => event.defaultPrevented && tell("key", el, seen, { key, focused: el !== document.body }), 0);
   }
 
+  /** Whether a list of choices is open that the keyboard leads through. */
+  const isOpened = (el) => el.matches("[aria-activedescendant]:not([aria-activedescendant='']), [role='combobox'][aria-expanded='true'], [aria-haspopup='listbox'][aria-expanded='true']");
+
+  /** A button of which the page takes the key when it is let go: no click comes. */
+  function keptFromClick(event) {
+    const mine = lastKey;
+    if (mine?.tell && mine.key === event.key) setTimeout(() => event.defaultPrevented && lastKey === mine && mine.el.matches(NATIVE) && mine.tell(), 0);
+  }
+
   /** A script took the key and wrote the text itself, without an event: masks and some editors do. */
   function keyUp(event) {
+    if (event.isTrusted) keptFromClick(event);
     if (!event.isTrusted || !keyed) return;
     const { el, value, undoes } = keyed;
     keyed = null;
@@ -610,8 +633,30 @@
     tellTyped(el);
   }
 
-  // biome-ignore lint/performance/useDomNodeTextContent: only this text has the line breaks a person sees
-  const textIn = (el) => (editable(el) ? el.innerText : el.value);
+  function textIn(el) {
+    if (!editable(el)) return el.value;
+    const blocks = [...el.children].filter((each) => tag(each) === "div");
+    const empty = blocks.filter((each) => each.children.length === 1 && tag(each.firstChild) === "br");
+    // biome-ignore lint/performance/useDomNodeTextContent: only this text has the line breaks a person sees
+    if (!empty.length || [...el.children].some((each) => !blocks.includes(each) && getComputedStyle(each).display === "block")) return el.innerText;
+    return linesOf(el, blocks, empty).join("\n");
+  }
+
+  /** The lines of a plain editor, whose lines are `div`s: the browser counts an empty one twice. */
+  function linesOf(el, blocks, empty) {
+    const lines = [];
+    let open = false; // text without a `div` of its own
+    for (const node of el.childNodes) {
+      if (blocks.includes(node)) {
+        // biome-ignore lint/performance/useDomNodeTextContent: see above
+        lines.push(empty.includes(node) ? "" : node.innerText);
+        open = false;
+      } else if (tag(node) === "br") open = false;
+      else if (open) lines[lines.length - 1] += node.textContent;
+      else open = lines.push(node.textContent) > 0;
+    }
+    return lines;
+  }
 
   function tellTyped(el, late = false, undone = false) {
     if (!typing || typing.el !== el) {

@@ -417,7 +417,7 @@ def _action(what: RecordedEvent, tab: int, *, seen: PageBeforeEvent | None) -> R
         args = {"drop": seen.drop.to_json()}
     elif what.kind in ("click", "double_click", "right_click"):
         args = {"modifiers": [*what.modifiers]} if what.modifiers else {}
-        args |= {"place": [*what.place]} if what.drawing is not None else {}
+        args |= {"place": [*what.spot]} if what.spot is not None else {}
     return RecordedAction(
         name,
         tab,

@@ -14,7 +14,7 @@ from tests.widgets.noisy_person import NULL_ACTS, count_allowed, name_of
 from tests.widgets.recorded_sessions import DoneAct, RecordedSession, SessionStep, SessionVisit, StateChange
 
 LATE_MS = 80.0
-"""How long into the next act a step may be told: sliders and labels are told when the page has drawn."""
+"""How long into the next act a written step may be told: sliders are told when the page has drawn."""
 ASKED_MS = 4_000.0
 """How long after an act a question about it may be asked."""
 NOTHING_MS = 400.0
@@ -116,12 +116,13 @@ def _until(visit: SessionVisit, number: int) -> float:
 
 def _has_step(visit: SessionVisit, number: int) -> bool:
     """Whether a step has the act: one of its moment, or the text that was typed with what came before or after."""
-    done, until = visit.acts[number], _until(visit, number) + LATE_MS
+    done, until = visit.acts[number], _until(visit, number)
     writes = name_of(done.act) in _WRITING
     former = visit.begin
     for step in visit.steps:
         first = former if writes and step.kind in WRITTEN else step.time
-        if step.kind not in _GOING and first < until and step.time >= done.begin:
+        late = LATE_MS if step.kind in WRITTEN else 0.0
+        if step.kind not in _GOING and first < until + late and step.time >= done.begin:
             return True
         former = step.time
     return False
