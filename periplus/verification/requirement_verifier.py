@@ -354,10 +354,11 @@ class RequirementVerifier:
         secrets: Mapping[str, str],
         plan: VerificationPlan,
         test: str,
+        began: Callable[[], None],
     ) -> GeneratedTestProof:
         """Run the generated test of a requirement with the secrets that it reads."""
         environment = {**secrets, **self.environment(folder), **suite.hidden}
-        return await self._prover.prove(suite, plan, test, base_url, environment)
+        return await self._prover.prove(suite, plan, test, base_url, environment, began)
 
     async def _load_state(self, run_id: str, requirement: Requirement) -> VerificationRunState:
         """Return the last saved state of a stopped run."""
