@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+from dataclasses import replace
 from typing import Any, get_type_hints
 
 import pytest
@@ -11,12 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_server.errors import BadRequest
-from periplus import UserError, open_site, open_store
+from periplus import Site, UserError, open_store
 from periplus.browser_tools.browser_tool_functions import TOOL_DEFINITIONS, build_browser_tools
 from periplus.secret_names import check_no_secret_names
 from tests.periplus.service.service_support import served
 from tests.support import warm
-from tests.support.harbour import moors_a_boat
 
 SECRET = "{secret:SHOP_PASSWORD}"
 NO_BROWSER = {"PERIPLUS_CHROMIUM": "/no/such/browser", "COLUMNS": "300"}
@@ -80,7 +80,7 @@ async def test_every_argument_of_the_browser_tools_refuses_it_without_a_tab(tool
         ["run", "register a boat", "-i", f"boat_name=x{SECRET}"],
         ["collect", "name_a_boat", "--inputs", "rows.jsonl"],
         ["collect", "name_a_boat", "--runs", "1", "-i", f"boat_name={SECRET}"],
-        ["verify", "requirements.md", "-i", f"boat_name={SECRET}"],
+        ["verify", "accounts.feature", "-i", f"boat_name={SECRET}"],
         ["map", "http://127.0.0.1:9", "-i", f"password={SECRET}"],
     ],
 )
@@ -88,7 +88,9 @@ def test_a_command_refuses_it_before_a_browser_starts(command, tmp_path):
     (tmp_path / "rows.jsonl").write_text(
         "\n".join(json.dumps({"boat_name": each}) for each in ("Tern", {"deep": [SECRET]}))
     )
-    (tmp_path / "requirements.md").write_text("# A\n")
+    (tmp_path / "accounts.feature").write_text(
+        'Feature: A\n\n  Scenario: a: B\n    Given I am on "http://127.0.0.1:9/"\n    When I click "Save"\n'
+    )
     done = warm.run(
         "periplus", *command, cwd=tmp_path, env={**NO_BROWSER, "PERIPLUS_DATA_DIR": str(tmp_path)}
     )
@@ -100,22 +102,14 @@ def test_a_command_refuses_it_before_a_browser_starts(command, tmp_path):
 
 
 async def test_the_python_api_refuses_it_before_anything_is_run(tmp_path):
-    class NoPage:
-        """Nothing of it may be used."""
-
     async with open_store(tmp_path) as store:
-        (tmp_path / "kb" / "tasks").mkdir(parents=True)
-        (tmp_path / "kb" / "website.json").write_text(
-            json.dumps(
-                {"type": "website", "website_id": "harbour", "name": "H", "base_url": "http://127.0.0.1:9"}
-            )
-        )
-        await store.load(tmp_path / "kb")
-        async with open_site(store, page=NoPage()) as site:
-            with pytest.raises(UserError, match=r"not allowed in the input boat_name\.a"):
-                await site.run(moors_a_boat("x")["task_id"], boat_name={"a": SECRET})
-            with pytest.raises(UserError, match="not allowed in the input row"):
-                await site.go_to("quay", row=SECRET)
+        site = Site(store, "harbour", page=None, base_url="http://127.0.0.1:9", values={"code": "1"})
+        with pytest.raises(UserError, match=r"not allowed in the input boat_name\.a"):
+            await site.run("register_boat", boat_name={"a": SECRET})
+        with pytest.raises(UserError, match="not allowed in the input row"):
+            await site.go_to("quay", row=SECRET)
+        with pytest.raises(UserError, match="not allowed in the input code"):
+            await replace(site, values={"code": SECRET}).run("register_boat")
         assert await store.runs.runs() == []
 
 
