@@ -227,6 +227,18 @@ def test_other_names_and_other_folders_are_searched_too(data, outside):
     assert (recording / "session.jsonl").read_text() == '{"value": "ERASED"}\n'
 
 
+def test_pictures_beside_a_report_that_mentions_the_person_are_deleted(data, outside):
+    for name, said in (("verified", MAIL), ("other", "nobody")):
+        (outside / name / "screenshots" / "pin").mkdir(parents=True)
+        (outside / name / "screenshots" / "pin" / "step-01.jpg").write_bytes(PICTURE)
+        (outside / name / "report.html").write_text(f"<p>{said}</p>")
+    done = _erase(
+        data, *(word for name in ("verified", "other") for word in ("--folder", str(outside / name))), "--yes"
+    )
+    assert done.returncode == 0, done.stderr
+    assert [path.parts[-4] for path in outside.rglob("*.jpg")] == ["other"]
+
+
 @pytest.mark.mongodb
 async def test_a_person_is_erased_from_every_collection(data, outside, emptied_mongodb_url):
     await _fill(data, outside, emptied_mongodb_url)
