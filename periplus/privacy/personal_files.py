@@ -26,6 +26,7 @@ KINDS: dict[str, FileKind] = {
     **dict.fromkeys((".zip", ".xlsx", ".docx", ".gz", ".bz2", ".xz", ".zst", ".tar", ".7z"), "archive"),
 }
 DATABASES = (".sqlite3", ".sqlite3-wal", ".sqlite3-shm", ".sqlite3-journal")
+VERIFICATION_PARTS = ("report.html", "junit.xml", "plans", "generated_tests", "screenshots")
 MOST_BYTES = 500_000_000
 """Larger files are not read."""
 
@@ -72,6 +73,14 @@ def list_folder_files(folder: Path) -> Iterator[SearchedFile]:
         parts = path.relative_to(folder).parts
         unit = (str(folder), parts[0] if len(parts) > 1 else path.stem)
         yield SearchedFile(path, unit, (str(folder),))
+
+
+def list_verification_files(folder: Path) -> Iterator[SearchedFile]:
+    """Yield what a verification writes into its folder beside the artifacts: reports, plans, tests and pictures."""
+    for name in VERIFICATION_PARTS:
+        for path in [folder / name] if (folder / name).is_file() else _walk(folder / name):
+            unit = (str(folder), path.stem if path.parent == folder else name)
+            yield SearchedFile(path, unit, (str(folder),))
 
 
 def list_artifact_files(path: Path, run_id: str) -> Iterator[SearchedFile]:
