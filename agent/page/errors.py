@@ -173,6 +173,8 @@ class ScriptFailed(PageError):
 class PageGone(PageError):
     """The page was closed, crashed, or kept navigating until the timeout."""
 
+    hint = "`periplus run --resume last` goes on with the step that was not done"
+
     def __init__(self, url: str, reason: str) -> None:
         self.url, self.reason = url, reason
         super().__init__(f"the page {url} is gone: {reason}")

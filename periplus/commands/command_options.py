@@ -13,6 +13,7 @@ from kb_schema.url_patterns import is_web_address
 from periplus.commands.id_completion import complete_websites
 from periplus.errors import UserError
 from periplus.foreign_input import DEFAULT_BUDGET, ImportBudget
+from periplus.secret_names import check_no_secret_names
 from periplus.settings import load_settings
 
 WebsiteId = Annotated[
@@ -80,7 +81,7 @@ def choose_import_budget(memory_mb: int | None, seconds: int | None) -> ImportBu
 
 
 def parse_inputs(pairs: Iterable[str]) -> dict[str, str]:
-    """Return `NAME=VALUE` pairs as a dict. Raises `UserError` for text in another form."""
+    """Return `NAME=VALUE` pairs as a dict. Raises `UserError` for text in another form, and for `{secret:NAME}`."""
     values: dict[str, str] = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
@@ -89,6 +90,7 @@ def parse_inputs(pairs: Iterable[str]) -> dict[str, str]:
                 f"--input: expected NAME=VALUE, found {pair!r}", fix='for example --input agent_name="Ada"'
             )
         values[name.strip()] = value
+    check_no_secret_names(values, "--input")
     return values
 
 

@@ -152,7 +152,9 @@ async def open_service(
         collections = None
         if wanted.store_addresses is not None:
             collections = await stack.enter_async_context(
-                open_collection_runner(wanted.store_addresses, views, wanted.folder, wanted.base_urls)
+                open_collection_runner(
+                    wanted.store_addresses, views, wanted.folder, wanted.base_urls, wanted.files
+                )
             )
         offers = OfferedElements(wanted.data_dir or load_settings().data_dir)
         console = ConsoleContext(
