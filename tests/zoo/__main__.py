@@ -4,6 +4,7 @@
     python -m tests.zoo check gitlab_plan_and_track [JOB ...]     the scripted people alone
     python -m tests.zoo measure gitlab_plan_and_track [JOB ...]   record, synthesize, run, compare
     python -m tests.zoo part roundup.next_day.values              the same for one setting and one naming
+    python -m tests.zoo collect roundup create_issue              the workflow of its runs, beside that of the recordings
     python -m tests.zoo induce xero-invoicing [JOB ...]           how many are whole, from three and from two demonstrations
     python -m tests.zoo map [APPLICATION ...]                     map them, and compare with their own routes or views
     python -m tests.zoo report [--write docs/zoo.md]
@@ -31,12 +32,14 @@ from rich.console import Console
 
 from periplus.session_setup import start_browser
 from tests.zoo.applications import APPLICATIONS
+from tests.zoo.collected_jobs import as_line, format_collection, measure_collection
 from tests.zoo.induction_share import measure_induction, record_job, write_shares
 from tests.zoo.map_measurement import MapFigures, format_map, measure_map, read_map_truths
 from tests.zoo.map_views import ViewFigures, format_views, measure_views, read_listed_views
 from tests.zoo.zoo_figures import format_job, read_figures, summarize, write_markdown
 from tests.zoo.zoo_jobs import Application, Instance, Job, NoNoise, RunningApplication
 from tests.zoo.zoo_measurement import (
+    JobMeasurement,
     Naming,
     Setting,
     do_by_hand,
@@ -46,7 +49,7 @@ from tests.zoo.zoo_measurement import (
 )
 
 OUT = Path("out/zoo")
-INDUCED = "induced.jsonl"
+INDUCED, COLLECTED = "induced.jsonl", "collected.jsonl"
 SETTINGS: tuple[Setting, ...] = get_args(Setting)
 TABLE = "<!-- written by `python -m tests.zoo report --write docs/zoo.md` -->"
 """The table follows in a page."""
@@ -130,6 +133,29 @@ async def measure(
                 with file.open("a", encoding="utf-8") as lines:
                     lines.write(json.dumps(kept, ensure_ascii=False) + "\n")
                 console.print(format_job(asdict(figures)), highlight=False, markup=False, soft_wrap=True)
+
+
+async def _collect(
+    application: Application, jobs: Sequence[Job], folder: Path | None, console: Console, *, seed: int, again: bool
+) -> None:  # fmt: skip
+    """Measure the jobs whose collections are not measured yet."""
+    file = OUT / COLLECTED
+    file.parent.mkdir(parents=True, exist_ok=True)
+    lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() and not again else ()
+    known = {(each["application"], each["job"]) for each in map(json.loads, lines)}
+    wanted = [job for job in jobs if (application.name, job.name) not in known]
+    with tempfile.TemporaryDirectory(prefix="periplus-zoo-", ignore_cleanup_errors=True) as made:
+        at = (folder or Path(made)) / application.name
+        at.mkdir(parents=True, exist_ok=True)
+        async with start_browser(headed=False) as browser, application.start(at) as running:
+            measurement = JobMeasurement(browser, running, application.name, at, seed)
+            for job in wanted:
+                found = await measure_collection(measurement, running, application.name, job, at / job.name)
+                line = as_line(found, f"{datetime.now(UTC):%Y-%m-%d}")
+                with file.open("a", encoding="utf-8") as kept:
+                    kept.write(line)
+                said = format_collection(json.loads(line))
+                console.print(said, highlight=False, markup=False, soft_wrap=True)
 
 
 async def _induce(
@@ -272,7 +298,7 @@ def _build_parser() -> argparse.ArgumentParser:
     commands.add_parser("list", help="applications and their jobs")
     commands.add_parser("parts", help="names of the parts: application, setting and naming")
     commands.add_parser("part", help="measure a part").add_argument("part", choices=_list_parts())
-    for name in ("check", "measure", "induce"):
+    for name in ("check", "measure", "collect", "induce"):
         sub = commands.add_parser(name)
         sub.add_argument("application", choices=sorted(APPLICATIONS))
         sub.add_argument("jobs", nargs="*", metavar="JOB")
@@ -286,6 +312,8 @@ def _build_parser() -> argparse.ArgumentParser:
         if name != "check":
             sub.add_argument("--again", action="store_true", help="also jobs that are measured already")
             sub.add_argument("--seed", type=int, default=1, help="of the people's noise (default: 1)")
+        if name == "collect":
+            sub.add_argument("--keep", type=Path, metavar="DIR", help="keep sessions and collections here")
         if name == "measure":
             sub.add_argument("--naming", choices=get_args(Naming), action="append")
             sub.add_argument(
@@ -344,6 +372,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if unknown := set(options.applications) - set(_list_mapped()):
             parser.error(f"map_screens.yaml and map_views.yaml have no {', '.join(sorted(unknown))}")
         asyncio.run(_map(options.applications, options.seconds, options.keep, console, again=options.again))
+    elif options.command == "collect":
+        application, jobs = _choose_jobs(parser, options)
+        asyncio.run(
+            _collect(application, jobs, options.keep, console, seed=options.seed, again=options.again)
+        )
     elif options.command == "induce":
         _induce_jobs(parser, options, console)
     elif options.command == "measure":

@@ -450,7 +450,7 @@ class JobMeasurement:
         folder.mkdir(parents=True, exist_ok=True)
         figures = JobFigures(self._application, job.name, naming, whole=False, setting=self._setting)
         async with open_stores(folder / "stores") as stores:
-            learned = await self._learn(job, naming, folder, stores)
+            learned = await self.learn(job, naming, folder, stores)
             if isinstance(learned, str):
                 figures.reason = learned
                 return figures
@@ -465,7 +465,7 @@ class JobMeasurement:
                 await load_knowledge(stores.documents, stores.graph, knowledge)
             for instance in self._choose(job):
                 figures.endings.append(
-                    await self._run_instance(job, naming, learned, instance, stores, runs, folder)
+                    await self.run_instance(job, naming, learned, instance, stores, runs, folder)
                 )
         return figures
 
@@ -477,7 +477,7 @@ class JobMeasurement:
         missing = [each for each in job.unseen if each.kind == "missing"]
         return [*plain[:FEW], *missing[:1]]
 
-    async def _learn(self, job: Job, naming: Naming, folder: Path, stores: Stores) -> LearnedJob | str:
+    async def learn(self, job: Job, naming: Naming, folder: Path, stores: Stores) -> LearnedJob | str:
         """Return the published workflow, or why it is not whole."""
         running = self._shown_in
         shown = [*job.demonstrations]
@@ -498,10 +498,11 @@ class JobMeasurement:
         workflow_id, result = learned
         return LearnedJob(workflow_id, result, job.demonstrations, folders, running.secrets)
 
-    async def _run_instance(
+    async def run_instance(
         self, job: Job, naming: Naming, learned: LearnedJob, instance: Instance, stores: Stores, runs: RunStore,
         folder: Path,
     ) -> Ending:  # fmt: skip
+        """Run a workflow on one instance, from the seed; compare the state with the one that the person leaves."""
         if (job.name, instance.name) not in self._wanted:
             self._wanted[job.name, instance.name] = await self._states_by_hand(job, instance)
         before, wanted = self._wanted[job.name, instance.name]
