@@ -7,19 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from kb_schema.explorations import Offer
 from kb_schema.selectors import Selector, ValueStrategy
 from kb_schema.templates import xpath_literal
-from loaders.exploration_import.explored_pages import ExploredSite
+from loaders.exploration_import.explored_pages import ExploredPage, ExploredSite
 from loaders.exploration_import.screen_controls import ScreenControl
 from web_pages.element_tree import Element
 from web_pages.page_limits import PageRefused
 from web_pages.page_texts import squeeze, text_of
-from web_pages.selectors.element_terms import find_text_term
+from web_pages.selectors.element_terms import find_text_term, list_row_texts
 from web_pages.selectors.row_selectors import (
+    MOST_LEVELS,
     PARAMETER,
     build_row_selector,
+    find_class_row,
     resolve_row_template,
     row_template_selector,
 )
@@ -65,8 +68,41 @@ class RowControls:
             if offer.selector is not None and (found := page.page.resolve(offer.selector).element) is not None
         ]
         methods = (_by_own_text, _by_row_text) if control.offer.href else (_by_row_text, _by_own_text)
+        if control.repeated:
+            return _by_row_text(page, elements, by_class=True)
         selectors = (method(page, elements) for method in methods)
         return next((each for each in selectors if each is not None), None) or _first(page, elements)
+
+    def split(self, control: ScreenControl) -> Iterator[ScreenControl]:
+        """Yield a repeated control by the lists in which it is; where no text tells its rows apart, each one."""
+        lists: dict[str, list[tuple[ExploredPage, Offer]]] = {}
+        for look, offer in control.seen:
+            page = self._page(look.page_id)
+            found = page and offer.selector and page.page.resolve(offer.selector).element
+            row = find_class_row(found) if found else None
+            kind = "" if row is None else f"{row.row.tag}.{row.name}"
+            lists.setdefault(kind, []).append((look, offer))
+        for kind, seen in lists.items():
+            part = ScreenControl((*control.key, kind), tuple(seen), control.pages, in_rows=True)
+            told = self.of(part) if kind else None
+            if told is None or told.row is None:
+                yield from part.separate()
+            else:
+                yield part
+
+    def words_beside(self, control: ScreenControl) -> str:
+        """Return the words by which the row of a control is called, of one that is in no rows by its name; else nothing."""
+        look, offer = control.seen[0]
+        page = None if control.in_rows else self._page(look.page_id)
+        if page is None or offer.selector is None:
+            return ""
+        element = page.page.resolve(offer.selector).element
+        if element is None:
+            return ""
+        terms = page.terms(element.root, shadows=False)
+        around = islice(element.ancestors(), MOST_LEVELS)
+        texts = (each.text for node in around for each in list_row_texts(terms, node, element))
+        return next(texts, "")
 
     def _page(self, page_id: str) -> PageSelectors | None:
         if page_id not in self._pages:
@@ -96,10 +132,12 @@ def _by_own_text(page: PageSelectors, elements: Sequence[Element]) -> RowControl
     return None
 
 
-def _by_row_text(page: PageSelectors, elements: Sequence[Element]) -> RowControlSelector | None:
+def _by_row_text(
+    page: PageSelectors, elements: Sequence[Element], *, by_class: bool = False
+) -> RowControlSelector | None:
     """By the other text of the row, if the control has the same text in each."""
     for element in elements[:MOST_TRIED]:
-        found = build_row_selector(page, element)
+        found = build_row_selector(page, element, by_class=by_class)
         if found is not None:
             return RowControlSelector(found.selector, found.row)
     return None
