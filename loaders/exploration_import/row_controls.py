@@ -5,12 +5,12 @@ A selector is returned only if it was tried on an explored page: with a row's te
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 from kb_schema.explorations import Offer
-from kb_schema.selectors import Selector, ValueStrategy
+from kb_schema.selectors import Selector, TemplateStrategy, ValueStrategy
 from kb_schema.templates import xpath_literal
 from loaders.exploration_import.explored_pages import ExploredPage, ExploredSite
 from loaders.exploration_import.screen_controls import ScreenControl
@@ -23,6 +23,7 @@ from web_pages.selectors.row_selectors import (
     PARAMETER,
     build_row_selector,
     find_class_row,
+    list_row_selectors,
     resolve_row_template,
     row_template_selector,
 )
@@ -32,6 +33,8 @@ from web_pages.stored_pages import StoredPage
 
 MOST_TRIED = 3
 """The number of rows from whose text a selector is built."""
+MOST_SELECTORS = 4
+"""The selectors of one element that are tried on other pages."""
 MOST_FILLED = 12
 """The number of rows it is tried on."""
 _ROW_TAGS = frozenset({"tr", "li", "article", "dt", "dd"})
@@ -69,9 +72,39 @@ class RowControls:
         ]
         methods = (_by_own_text, _by_row_text) if control.offer.href else (_by_row_text, _by_own_text)
         if control.repeated:
-            return _by_row_text(page, elements, by_class=True)
+            return self._by_class(by_page, page, elements)
         selectors = (method(page, elements) for method in methods)
         return next((each for each in selectors if each is not None), None) or _first(page, elements)
+
+    def _by_class(
+        self, by_page: Mapping[str, Sequence[Offer]], page: PageSelectors, elements: Sequence[Element]
+    ) -> RowControlSelector | None:
+        """Return the selector that leads into rows of as many pages as possible."""
+        found = (
+            each
+            for element in elements[:MOST_TRIED]
+            for each in islice(list_row_selectors(page, element, by_class=True), MOST_SELECTORS)
+        )
+        best = max(found, key=lambda each: self._count_pages(each.selector, by_page), default=None)
+        return None if best is None else RowControlSelector(best.selector, best.row)
+
+    def _count_pages(self, selector: Selector, by_page: Mapping[str, Sequence[Offer]]) -> int:
+        return sum(
+            any(self._leads_there(selector, page_id, offer) for offer in offers[:MOST_TRIED])
+            for page_id, offers in by_page.items()
+        )
+
+    def _leads_there(self, selector: Selector, page_id: str, offer: Offer) -> bool:
+        """Return whether a selector of any row leads to a control with one of the texts of its row."""
+        page, template = self._page(page_id), selector.strategies[0]
+        if page is None or offer.selector is None or not isinstance(template, TemplateStrategy):
+            return False
+        element = page.page.resolve(offer.selector).element
+        row = None if element is None else find_class_row(element)
+        if element is None or row is None:
+            return False
+        texts = list_row_texts(page.terms(element.root, shadows=False), row.row, element)
+        return any(resolve_row_template(page, template.template, each.text) == (element,) for each in texts)
 
     def split(self, control: ScreenControl) -> Iterator[ScreenControl]:
         """Yield a repeated control by the lists in which it is; where no text tells its rows apart, each one."""
@@ -132,12 +165,10 @@ def _by_own_text(page: PageSelectors, elements: Sequence[Element]) -> RowControl
     return None
 
 
-def _by_row_text(
-    page: PageSelectors, elements: Sequence[Element], *, by_class: bool = False
-) -> RowControlSelector | None:
+def _by_row_text(page: PageSelectors, elements: Sequence[Element]) -> RowControlSelector | None:
     """By the other text of the row, if the control has the same text in each."""
     for element in elements[:MOST_TRIED]:
-        found = build_row_selector(page, element, by_class=by_class)
+        found = build_row_selector(page, element)
         if found is not None:
             return RowControlSelector(found.selector, found.row)
     return None

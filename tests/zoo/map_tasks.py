@@ -16,6 +16,7 @@ from typing import Any
 from playwright.async_api import Browser
 from playwright.async_api import Error as PlaywrightError
 
+from agent.synthesis.traces.trace_normalization import TraceNormalizer
 from agent.synthesis.traces.trace_pages import TracePage, TracePages
 from kb_schema import KnowledgeBase
 from kb_schema.execution_traces import TraceStep
@@ -131,7 +132,8 @@ class MapHolding:
 
     def list_used(self, session: Path, values: Sequence[str]) -> Iterator[UsedControl]:
         """Yield the used controls of a recorded session. `values`: what the sentence says, to choose rows by."""
-        for step in read_session(session).steps:
+        trace, *_ = TraceNormalizer().normalize([read_session(session)])
+        for step in trace.steps:
             if step.action_type in _WITHOUT_CONTROL or step.target is None:
                 continue
             yield self._find(step, values)
@@ -174,7 +176,8 @@ def is_same_control(one: Element, other: Element) -> bool:
         return True
     around = [*one.ancestors()][:APART], [*other.ancestors()][:APART]
     nested = any(each is other for each in around[0]) or any(each is one for each in around[1])
-    return nested and squeeze(text_of(one)) == squeeze(text_of(other))
+    words = {squeeze(text_of(one)), squeeze(text_of(other))} - {""}
+    return nested and len(words) < 2
 
 
 def list_row_texts(control: Element, values: Sequence[str]) -> list[str]:

@@ -95,10 +95,17 @@ def build_row_selector(
     `by_class`: of a list whose rows only their class tells. Returns None if the element is in no row, if its row has no
     text of its own, or if the template does not work for the other rows.
     """
+    return next(list_row_selectors(selectors, element, by_class=by_class), None)
+
+
+def list_row_selectors(
+    selectors: PageSelectors, element: Element, *, by_class: bool = False
+) -> Iterator[RowSelector]:
+    """Yield the selectors of `build_row_selector`, the best first."""
     told = find_class_row(element) if by_class else None
     row = told.row if told is not None else next((node for node in element.ancestors() if is_row(node)), None)
     if row is None or (by_class and told is None) or element.root.kind != "document":
-        return None
+        return
     terms = selectors.terms(element.root, shadows=False)
     others = [
         node for node in (told.fellows if told is not None else list_fellow_rows(row)) if node is not row
@@ -106,21 +113,20 @@ def build_row_selector(
     for held in list_row_texts(terms, row, element):
         given = InnerTextTerm(held.tag, f"{{{{{PARAMETER}}}}}")
         around = build_row_step(row, given) if told is None else step_of(row, ClassTerm(told.name), given)
-        for inner in _inner_steps(terms, element):
+        for inner in _inner_steps(terms, element, classes_first=by_class):
             template = SelectorPath((around, inner)).xpath
             if resolve_row_template(selectors, template, held.text) != (element,):
                 continue
             tried = tuple(_works_for(selectors, terms, template, held, others[:MOST_TRIED]))
             if len(tried) >= min(len(others), MOST_TRIED) / 2 and tried:
-                return RowSelector(row_template_selector(template), held.text, tried)
-    return None
+                yield RowSelector(row_template_selector(template), held.text, tried)
 
 
-def _inner_steps(terms: TermIndex, element: Element) -> Iterator[SelectorStep]:
+def _inner_steps(terms: TermIndex, element: Element, *, classes_first: bool) -> Iterator[SelectorStep]:
     words, _ = find_text_term(terms, element)
     if words is not None:
         yield step_of(element, words)
-    for term in list_own_terms(element):
+    for term in list_own_terms(element, classes_first=classes_first):
         if term.telling:
             yield step_of(element, term)
     yield step_of(element)
