@@ -143,15 +143,19 @@ class _Offered:
         count = 0
         for each in own:
             changes = each.control.offer.danger in _CHANGING or each.control.unnamed
-            if action_of(each) != "click" or not changes or count == MOST_OF_SCREEN:
+            nameless = not each.control.called and not each.control.unnamed
+            if action_of(each) != "click" or not changes or nameless or count == MOST_OF_SCREEN:
                 continue
             count += 1
             form = DraftForm(each.screen.screen_id, (), each, "", "", route=route, told="the control")
-            called = each.control.called or "Switch"
-            yield (
-                replace(form, told="the switch" if each.control.unnamed else "the button"),
-                (f"{called}: {self._beside(each.control) or each.screen.name}"),
-            )
+            if each.control.unnamed:
+                yield (
+                    replace(form, told="the switch"),
+                    f"Switch: {self._beside(each.control) or each.screen.name}",
+                )
+            else:
+                asks = " (a confirmation was not seen)" if each.control.offer.danger == "deletes" else ""
+                yield replace(form, told=f"the button{asks}"), f"{each.control.called}: {each.screen.name}"
 
 
 def _list_dialogs(

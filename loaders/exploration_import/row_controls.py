@@ -16,7 +16,7 @@ from loaders.exploration_import.explored_pages import ExploredPage, ExploredSite
 from loaders.exploration_import.screen_controls import ScreenControl
 from web_pages.element_tree import Element
 from web_pages.page_limits import PageRefused
-from web_pages.page_texts import squeeze, text_of
+from web_pages.page_texts import own_texts, squeeze, text_of
 from web_pages.selectors.element_terms import find_text_term, list_row_texts
 from web_pages.selectors.row_selectors import (
     MOST_LEVELS,
@@ -30,9 +30,11 @@ from web_pages.selectors.row_selectors import (
 from web_pages.selectors.selector_generator import PageSelectors
 from web_pages.selectors.selector_terms import InnerTextTerm
 from web_pages.stored_pages import StoredPage
+from web_pages.visibility import visible
 
 MOST_TRIED = 3
 """The number of rows from whose text a selector is built."""
+LONGEST_WORDS = 60
 MOST_SELECTORS = 4
 """The selectors of one element that are tried on other pages."""
 MOST_FILLED = 12
@@ -124,18 +126,14 @@ class RowControls:
                 yield part
 
     def words_beside(self, control: ScreenControl) -> str:
-        """Return the words by which the row of a control is called, of one that is in no rows by its name; else nothing."""
+        """Return the first words beside a control, by which people call it; nothing for one of any row."""
         look, offer = control.seen[0]
         page = None if control.in_rows else self._page(look.page_id)
         if page is None or offer.selector is None:
             return ""
         element = page.page.resolve(offer.selector).element
-        if element is None:
-            return ""
-        terms = page.terms(element.root, shadows=False)
-        around = islice(element.ancestors(), MOST_LEVELS)
-        texts = (each.text for node in around for each in list_row_texts(terms, node, element))
-        return next(texts, "")
+        around = () if element is None else islice(element.ancestors(), MOST_LEVELS)
+        return next((words for node in around if element and (words := _find_words(node, element))), "")
 
     def _page(self, page_id: str) -> PageSelectors | None:
         if page_id not in self._pages:
@@ -144,6 +142,23 @@ class RowControls:
             except PageRefused:
                 self._pages[page_id] = None
         return self._pages[page_id]
+
+
+def _find_words(within: Element, element: Element) -> str:
+    """Return the first visible words in a part of the page that are not in the element itself."""
+    inner = {id(element), *(id(each) for each in element.descendants())}
+    return next(
+        (
+            squeeze(text_of(each))[:LONGEST_WORDS]
+            for each in within.descendants()
+            if id(each) not in inner and own_texts(each) and visible(each) and _is_telling(text_of(each))
+        ),
+        "",
+    )
+
+
+def _is_telling(text: str) -> bool:
+    return sum(map(str.isalpha, text)) > 1
 
 
 def _by_own_text(page: PageSelectors, elements: Sequence[Element]) -> RowControlSelector | None:

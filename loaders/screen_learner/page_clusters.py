@@ -458,7 +458,7 @@ def _say_another_thing(one: _PageVariant, other: _PageVariant) -> bool:
 
 
 def _same_kind(one: _PageVariant, other: _PageVariant) -> bool:
-    if one.error != other.error or (one.in_menu and other.in_menu and _say_another_thing(one, other)):
+    if one.error != other.error or (one.in_menu and other.in_menu and one.called != other.called):
         return False
     return (
         _role_similarity(one.tools, other.tools) >= SAME_TOOLS
