@@ -42,8 +42,11 @@ def find_routes(
     `screens`: the address of each screen. Screens to which nothing led are left out.
     """
     onward: dict[str, list[RouteStep]] = defaultdict(list)
+    together: dict[tuple[str, str], list[PlacedControl]] = defaultdict(list)
     for control, to_screen in arrivals:
-        onward[control.screen.screen_id].append(RouteStep(control, to_screen))
+        together[control.screen.screen_id, to_screen].append(control)
+    for (from_screen, to_screen), controls in together.items():
+        onward[from_screen].append(RouteStep(controls[0], to_screen, _list_others(controls)))
     routes: dict[str, tuple[RouteStep, ...]] = {name: () for name, url in screens.items() if url}
     waiting = deque(routes)
     while waiting:
@@ -53,6 +56,19 @@ def find_routes(
                 routes[step.screen_id] = (*routes[at], step)
                 waiting.append(step.screen_id)
     return routes
+
+
+def _list_others(controls: Sequence[PlacedControl]) -> tuple[PlacedControl, ...]:
+    """Return the others of its make that lead to the same screen, if each has a name: else the first one is enough."""
+    controls = [each for each in controls if _get_make(each) == _get_make(controls[0])]
+    names = [each.control.called for each in controls]
+    rows = any(each.element.selector.required_context for each in controls)
+    return () if rows or "" in names or len({*names}) < len(names) else tuple(controls[1:])
+
+
+def _get_make(each: PlacedControl) -> tuple[str, str]:
+    known = each.control.offer.fingerprint
+    return each.control.offer.tag, "" if known is None else known.attributes.get("class", "")
 
 
 def draft_control_tasks(

@@ -28,6 +28,8 @@ class RouteStep:
 
     control: PlacedControl
     screen_id: str
+    others: tuple[PlacedControl, ...] = ()
+    """Others of its screen that lead there, each to the same for another thing: the task asks which one is pressed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +113,13 @@ class TaskDraft:
         opened = form.route[0].control.screen if form.route else screen
         steps: list[Mapping[str, Any]] = [self._open(opened.screen_id)]
         for number, step in enumerate(form.route, start=1):
+            if step.others:
+                entries = (step.control, *step.others)
+                inputs.append(
+                    self._input(entries, required=True, label=f"entry {number}" if number > 1 else "entry")
+                )
+                steps += self._choose(entries, inputs[-1], action="click")
+                continue
             inputs += self._ask_row(step.control, name_row_input(step.screen_id), screen.name)
             steps.append(self._follow(step, "choose_row" if len(form.route) == 1 else f"go_{number}"))
         needed = self._needed()
@@ -211,7 +220,7 @@ class TaskDraft:
         name = to_id_words(label, numbers=True) or first.element.element_id
         name = make_unique_id(name if name[0].isalpha() else f"n_{name}", self._taken)
         self._taken.add(name)
-        several = len(fields) > 1 or bool(self._form.choices)
+        several = len(fields) > 1 or fields == self._form.choices
         kind = {"check": "boolean", "upload_file": "file"}.get(action_of(first), "string")
         return {
             "name": name,

@@ -77,9 +77,13 @@ def _follow(task: Task, used: Sequence[UsedControl]) -> tuple[int, ChosenDraft] 
     """Return how many controls of the person a draft uses, and its inputs; None if it ends or types otherwise."""
     steps = list(_list_placed(task))
     values: dict[str, Any] = {}
-    covered = [_cover(each, steps, values) for each in used]
+    pressed: set[str] = set()
+    covered = [_cover(each, steps, values, pressed) for each in used]
     if not covered or not covered[-1]:
         return None
+    opening = {step.step_id for _, step in steps if step.type == "navigation" and not step.skip_when}
+    if opening - pressed:
+        return None  # it would open another one than the person did
     first = covered.index(True)
     if not all(covered[first:]):
         return None
@@ -99,7 +103,9 @@ def _list_placed(task: Task) -> Iterator[tuple[str, TaskStep]]:
             screen = getattr(each, "screen_id", None) or screen
 
 
-def _cover(each: UsedControl, steps: Iterable[tuple[str, TaskStep]], values: dict[str, Any]) -> bool:
+def _cover(
+    each: UsedControl, steps: Iterable[tuple[str, TaskStep]], values: dict[str, Any], pressed: set[str]
+) -> bool:
     """Whether a draft uses a control that the person used; note the values of the inputs that this takes."""
     for screen_id, step in steps:
         action = step.action
@@ -116,6 +122,7 @@ def _cover(each: UsedControl, steps: Iterable[tuple[str, TaskStep]], values: dic
                 for inner in getattr(skipped, "conditions", ()):
                     if getattr(inner, "value", None) is not None:
                         values[inner.name] = inner.value
+            pressed.add(step.step_id)
             return True
     return False
 

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from playwright.async_api import Browser
 from playwright.async_api import Error as PlaywrightError
@@ -205,8 +204,3 @@ def format_holding(figures: Iterable[HeldTask]) -> str:
 
 def _kind(gap: str) -> str:
     return gap.rpartition(": ")[2]
-
-
-def read_holding(kept: Mapping[str, Any]) -> HeldTask:
-    """Return figures that were kept as JSON."""
-    return HeldTask(**{**{k: v for k, v in kept.items() if k != "measured"}, "gaps": tuple(kept["gaps"])})
