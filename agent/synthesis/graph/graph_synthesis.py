@@ -425,7 +425,7 @@ def _bindings(info: ParameterizableInfo | None) -> list[ValueBinding]:
     if info is None:
         return []
     targets = [] if info.target is None else [info.target.binding, *info.target.also]
-    readings = [each.reading for each in info.bindings.values() if each.reading is not None]
+    readings = [each.reading for each in (*info.bindings.values(), *targets) if each.reading is not None]
     return [*info.bindings.values(), *targets, *(each for reading in readings for each in reading.named_by)]
 
 
@@ -449,6 +449,7 @@ def _readings(patterns: ExtractedPatterns) -> dict[int, list[GraphReading]]:
                     name=binding.reading.name,
                     selector=binding.reading.selector,
                     pattern=binding.reading.pattern,
+                    ranked=binding.reading.ranked,
                 )
                 if reading not in found.setdefault(place, []):
                     found[place].append(reading)

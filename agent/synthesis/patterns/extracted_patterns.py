@@ -11,6 +11,7 @@ from agent.synthesis.alignment.aligned_traces import AlignedPosition, RowKey
 from agent.synthesis.patterns.row_filters import ToldRowFilter
 from kb_schema.conditions import Condition
 from kb_schema.fingerprints import Fingerprint
+from kb_schema.io_specs import RankedExtraction
 from kb_schema.read_backs import PageReadBack
 from kb_schema.selectors import Selector
 
@@ -43,7 +44,9 @@ class PageReading:
     pattern: str | None = None
     """RE2 pattern; group 1 is the value."""
     named_by: tuple[ValueBinding, ...] = ()
-    """The variables of the selector."""
+    """The variables of the selector, or of what is ranked."""
+    ranked: RankedExtraction | None = None
+    """How the value is found among rows, if it is the least or greatest of a column; `selector` is the first row."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from agent.synthesis.patterns.input_data_values import (
 )
 from agent.synthesis.patterns.opened_names import find_opened_names
 from agent.synthesis.patterns.page_readings import find_page_reading
+from agent.synthesis.patterns.ranked_rows import RankedTarget
 from agent.synthesis.patterns.read_rows import find_row_reading
 from agent.synthesis.patterns.value_texts import (
     are_beginnings,
@@ -113,6 +114,25 @@ class ValueBinder:
         return ValueBinding(
             name, "user_input", f"{{{name}}}", description=label, evidence=told, only_asked=True
         )
+
+    def bind_ranked(
+        self, ranked: RankedTarget, position: AlignedPosition, named_by: ValueBinding | None
+    ) -> ValueBinding:
+        """Return the source of the text of a row that has the least or greatest value of a column."""
+        order = ranked.reading.order if named_by is None else named_by.template
+        reading = ranked.reading.model_copy(update={"order": order})
+        measures = "_or_".join(reading.columns)
+        name = self._named(f"{measures}_shown", f"page {reading.model_dump_json()}")
+        told = f"in every demonstration the row with the {order} {measures} of {reading.selector}"
+        first = f"({reading.selector})[1]"
+        at_hand = PageReading(name, first, None, () if named_by is None else (named_by,), reading)
+        return ValueBinding(name, "output", f"{{{name}}}", str(position.index), at_hand, evidence=told)
+
+    def find_shared_words(self, cells: Iterable[AlignedCell]) -> str:
+        """Return the words that the task descriptions of these traces have in common."""
+        known = (self._aligned.traces.get(cell.row[0]) for cell in cells)
+        told = [set(each.task_description.lower().split()) for each in known if each is not None]
+        return " ".join(sorted(set.intersection(*told))) if told else ""
 
     def list_texts(self, rows: Iterable[RowKey]) -> dict[str, dict[RowKey, str]]:
         """Return the texts of the input data that every trace has, by input."""

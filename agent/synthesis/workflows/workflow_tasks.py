@@ -246,7 +246,8 @@ def _reads(reading: GraphReading) -> ActionCall:
 def _output(reading: GraphReading, step_id: str) -> OutputSpec:
     return OutputSpec(
         name=reading.name,
-        extraction=DomExtraction(method="dom_extraction", selector=reading.selector, pattern=reading.pattern),
+        extraction=reading.ranked
+        or DomExtraction(method="dom_extraction", selector=reading.selector, pattern=reading.pattern),
         after_step=step_id,
         required=True,
     )
