@@ -396,7 +396,7 @@ async def _word(person: Person, told: re.Match[str]) -> None:
 @way_of(
     "read-table-2", r"Enter the value that corresponds with each label into the form and submit when done\."
 )
-async def _labels(person: Person, told: re.Match[str]) -> None:
+async def _labels(person: Person, _: re.Match[str]) -> None:
     for number in (1, 2):
         label = (await person.find(f"#ll{number}").inner_text()).strip().rstrip(":")
         value = await person.find("#tab td", label).locator("xpath=following-sibling::td").first.inner_text()
@@ -405,7 +405,7 @@ async def _labels(person: Person, told: re.Match[str]) -> None:
 
 
 @way_of("simple-arithmetic", r"Solve the math problem and type your answer into the textbox\. .+")
-async def _sum(person: Person, told: re.Match[str]) -> None:
+async def _sum(person: Person, _: re.Match[str]) -> None:
     one, sign, other = re.findall(r"-?\d+|[-+x]", await person.find("#math-problem").inner_text())[:3]
     first, second = int(one), int(other)
     answer = {"+": first + second, "-": first - second, "x": first * second}[sign]

@@ -35,8 +35,10 @@ class GraphParameter(Model):
     """A variable of the graph and the source of its value."""
 
     name: str = Field(min_length=1)
-    source: Literal["input", "item", "output", "user_input"]
+    source: Literal["input", "item", "output", "user_input", "computed"]
     key: str = ""
+    formula: str = ""
+    """For the source `computed`: the two values with their sign, as a template: `{to} - {from}`."""
     description: str = ""
     secret: bool = False
     evidence: str = ""

@@ -243,8 +243,11 @@ class GraphSynthesizer(ABC):
                 secret=binding.secret,
                 evidence=binding.evidence,
                 plain_number=binding.plain_number,
+                formula=binding.formula,
             ),
         )
+        for each in binding.parts:
+            self._declare(each)
 
     # -- the rules, which every strategy uses as a fallback
 

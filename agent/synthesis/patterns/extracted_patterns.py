@@ -18,7 +18,7 @@ from kb_schema.selectors import Selector
 UNKNOWN_CONDITION = "Unknown: runs diverge at this point"
 """The description of a branch without a condition, as MA words it."""
 
-ValueBindingSource = Literal["input", "item", "output", "user_input"]
+ValueBindingSource = Literal["input", "item", "output", "user_input", "computed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +70,10 @@ class ValueBinding:
     """Whether every value is a number without grouping of its thousands."""
     whole: Mapping[RowKey, str] = field(default_factory=dict)
     """The variable in each row, where only its beginning was typed."""
+    parts: tuple[ValueBinding, ...] = ()
+    """Further variables of the template, or those of the formula."""
+    formula: str = ""
+    """For the source `computed`: the two values with their sign, as a template."""
 
 
 @dataclass(frozen=True, slots=True)

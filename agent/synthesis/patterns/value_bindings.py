@@ -8,11 +8,18 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property, lru_cache
 from typing import Any
 
 from agent.synthesis.alignment.aligned_traces import AlignedCell, AlignedPosition, AlignedTraceSet, RowKey
-from agent.synthesis.patterns.choice_labels import describe_choice, find_choice_label
+from agent.synthesis.patterns.choice_labels import (
+    describe_choice,
+    find_choice_label,
+    find_field_label,
+    read_recorded_label,
+)
+from agent.synthesis.patterns.combined_values import find_computed_value, find_joined_value
 from agent.synthesis.patterns.extracted_patterns import PageReading, ValueBinding
 from agent.synthesis.patterns.input_data_values import (
     find_item_fields,
@@ -30,15 +37,12 @@ from agent.synthesis.patterns.value_texts import (
     match_other_letters,
     may_contain,
 )
-from agent.synthesis.traces.element_fingerprints import merge_step_fingerprints
 from agent.synthesis.traces.trace_pages import TracePages
 from agent.synthesis.utterances.value_forms import build_identifier
 from kb_schema.selectors import Selector, Strategy
-from kb_schema.templates import as_text
+from kb_schema.templates import as_text, fill
 from kb_schema.text_similarity import words_likeness
-from web_pages.accessible_names import label_text, name_of
 from web_pages.element_tree import Element
-from web_pages.field_words import find_field_words
 from web_pages.form_fields import is_search_field
 from web_pages.page_texts import squeeze, text_of
 
@@ -86,6 +90,7 @@ class ValueBinder:
             or self._from_inputs(texts, label)
             or self._from_lists(texts, label)
             or self._as_before(texts, label)
+            or (None if chosen else self._from_several(texts, label or key))
             or self._from_search(texts, position, label)
             or (None if chosen else self._from_rows(texts, position, label or key))
             or self._from_pages(texts, position, label or key, own_page=not chosen)
@@ -203,7 +208,7 @@ class ValueBinder:
     def label(self, position: AlignedPosition) -> str:
         """Return the label of the element at a position; without its page, what recordings say of it."""
         element = self._element(position)
-        return _called(element) or ("" if element is not None else _label_in_recordings(position))
+        return find_field_label(element) or ("" if element is not None else read_recorded_label(position))
 
     # -- the sources
 
@@ -236,6 +241,35 @@ class ValueBinder:
             description=label,
             evidence=told,
             plain_number=_are_plain_numbers(texts),
+        )
+
+    def _from_several(self, texts: Mapping[RowKey, str], label: str) -> ValueBinding | None:
+        """Bind to several inputs, whose texts a value has, or to a value that is computed of two."""
+        told = self.list_texts(texts)
+        joined = find_joined_value(texts, told)
+        found = joined or find_computed_value(texts, told)
+        if found is None:
+            return None
+        bound = [self._from_inputs(told[key], "") for key in found.keys]
+        known = {key: each for key, each in zip(found.keys, bound, strict=True) if each is not None}
+        if len(known) < len(found.keys):
+            return None
+        template = fill(found.template, {key: each.template for key, each in known.items()})
+        first, *others = known.values()
+        evidence = f"{template} in {len(texts)} of {len(texts)} rows"
+        if joined is not None:
+            return replace(
+                first, template=template, description=label, evidence=evidence, parts=tuple(others)
+            )
+        name = self._named(build_identifier(label) or "value", f"formula {template}")
+        return ValueBinding(
+            name,
+            "computed",
+            f"{{{name}}}",
+            description=label,
+            evidence=evidence,
+            parts=(first, *others),
+            formula=template,
         )
 
     def _from_lists(self, texts: Mapping[RowKey, str], label: str) -> ValueBinding | None:
@@ -447,23 +481,6 @@ class ValueBinder:
                         return element
                 return None
         return None
-
-
-def _label_in_recordings(position: AlignedPosition) -> str:
-    """Return the label, name attribute or id of a field that every recording of a position tells alike."""
-    known = merge_step_fingerprints(position.observed)
-    if known is None:
-        return ""
-    return known.label or known.name or known.attributes.get("name") or known.attributes.get("id") or ""
-
-
-def _called(element: Element | None) -> str:
-    if element is None:
-        return ""
-    given = (
-        element.get("placeholder") or element.get("name") or find_field_words(element) or element.get("id")
-    )
-    return squeeze(label_text(element) or name_of(element) or given or "")[:80]
 
 
 def _are_plain_numbers(texts: Mapping[RowKey, str]) -> bool:
