@@ -11,7 +11,8 @@ gave. That is done for several draws. Nothing in the synthesis knows a task.
 
 Two kinds of tasks: those with demonstrations of people (--demos; a folder for each task, with .json or .json.gz in the
 format of stanfordnlp/miniwob-plusplus-demos), and those that the scripted person of benchmarks/miniwob_ways.py shows
-(recorded into OUT/shown where they are missing). The pages are in --pages (`make setup-miniwob`). Each draw is kept
+(recorded into OUT/shown where they are missing). Of the latter, some were tried only after the rules were written; they
+have a table of their own. The pages are in --pages (`make setup-miniwob`). Each draw is kept
 in OUT/draws.jsonl and left out the next time; --again repeats it. What the table says of a goal:
 
     solved   the page gave its full reward
@@ -47,7 +48,7 @@ from benchmarks.miniwob_figures import (
     write_markdown,
 )
 from benchmarks.miniwob_pages import PAGES, path_of, served
-from benchmarks.miniwob_person import OTHERS
+from benchmarks.miniwob_person import OTHERS, UNSEEN
 from benchmarks.miniwob_recordings import SHOWN, record, sessions
 from periplus.session_setup import start_browser
 
@@ -147,7 +148,7 @@ def _options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
 
 
 def _read_lists(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
-    there = [*tasks_in(options.demos), *OTHERS]
+    there = [*tasks_in(options.demos), *OTHERS, *UNSEEN]
     options.tasks = [each.strip() for each in options.tasks.split(",") if each.strip()] or there
     for task in options.tasks:
         if task not in there:

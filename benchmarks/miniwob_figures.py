@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.miniwob_arena import Ending, How
-from benchmarks.miniwob_person import OTHERS
+from benchmarks.miniwob_person import OTHERS, UNSEEN
 
 GOOD = 0.9
 """Share of goals from which on a task counts as learned."""
@@ -123,13 +123,15 @@ def tell_reasons(scores: Sequence[Score], console: Console) -> None:
 
 
 def write_markdown(scores: Sequence[Score], ks: Sequence[int]) -> str:
-    """Return the figures as tables in Markdown: the tasks shown by people, then those shown by the scripted person."""
+    """Return the figures as tables in Markdown: the tasks shown by people, by the scripted person, and those apart."""
     lines = [f"{datetime.now(UTC):%Y-%m-%d}, rules only, without a model."]
-    for title, others in (
-        ("demonstrations of people", False),
-        ("demonstrations of the scripted person", True),
+    people = {score.task for score in scores} - {*OTHERS, *UNSEEN}
+    for title, tasks in (
+        ("demonstrations of people", people),
+        ("demonstrations of the scripted person", {*OTHERS}),
+        ("tried only after the rules were written", {*UNSEEN}),
     ):
-        own = [score for score in scores if (score.task in OTHERS) == others]
+        own = [score for score in scores if score.task in tasks]
         if not own:
             continue
         lines += ["", f"| {title} | {' | '.join(f'k = {k}' for k in ks)} | what was not solved |"]

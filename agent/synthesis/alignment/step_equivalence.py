@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 
 from agent.healing.fingerprint_comparison import describe_verb_conflict
@@ -247,6 +247,7 @@ def _join_items(
             if len(samples[name]) < _SAMPLES and (step.html_before or step.html_after):
                 samples[name].append((step, row[:at]))
             alike_here = {f"{step.action_type}|{_skeleton(each)}" for each in step.target.strategies}
+            alike_here |= set(_list_kinds(step))
             for skeleton in alike_here:
                 alike[skeleton].add(name)
     candidates = sorted({name for names in alike.values() if len(names) > 1 for name in names})
@@ -256,6 +257,15 @@ def _join_items(
         if token is not None:
             classes.join([name, token])
     _join_single_choices(rows, heads, classes)
+
+
+def _list_kinds(step: TraceStep) -> Iterator[str]:
+    """Yield the tag and classes of a step's element as it was recorded; nothing if it was not, or has no classes."""
+    told = step.metadata.get(FINGERPRINT)
+    if isinstance(told, Mapping) and isinstance(told.get("attributes"), Mapping):
+        classes = told["attributes"].get("class")
+        if classes:
+            yield f"{step.action_type}|{told.get('tag')}.{classes}"
 
 
 def _join_single_choices(

@@ -244,8 +244,11 @@ class GraphSynthesizer(ABC):
                 evidence=binding.evidence,
                 optional=binding.optional,
                 plain_number=binding.plain_number,
+                formula=binding.formula,
             ),
         )
+        for each in binding.parts:
+            self._declare(each)
 
     # -- the rules, which every strategy uses as a fallback
 
@@ -426,7 +429,7 @@ def _bindings(info: ParameterizableInfo | None) -> list[ValueBinding]:
     if info is None:
         return []
     targets = [] if info.target is None else [info.target.binding, *info.target.also]
-    readings = [each.reading for each in info.bindings.values() if each.reading is not None]
+    readings = [each.reading for each in (*info.bindings.values(), *targets) if each.reading is not None]
     return [*info.bindings.values(), *targets, *(each for reading in readings for each in reading.named_by)]
 
 
@@ -450,6 +453,7 @@ def _readings(patterns: ExtractedPatterns) -> dict[int, list[GraphReading]]:
                     name=binding.reading.name,
                     selector=binding.reading.selector,
                     pattern=binding.reading.pattern,
+                    ranked=binding.reading.ranked,
                 )
                 if reading not in found.setdefault(place, []):
                     found[place].append(reading)

@@ -60,6 +60,7 @@ from agent.synthesis.patterns.target_templates import TargetTemplate, find_targe
 from agent.synthesis.patterns.value_bindings import ValueBinder
 from agent.synthesis.traces.element_fingerprints import merge_step_fingerprints
 from agent.synthesis.traces.trace_pages import TracePages
+from agent.synthesis.utterances.part_openers import OPENS_PART
 from kb_schema.conditions import ElementHidden
 from kb_schema.selectors import Selector, ValueStrategy
 from kb_schema.templates import xpath_literal
@@ -280,7 +281,9 @@ class _Stretch:
         takers = frozenset().union(*(unit.rows for unit in part))
         decision = self._decided(part, takers & decisive, (rows - takers) & decisive, sights)
         positions = list(self._positions(part, rows))
-        if len(part) == 1 and part[0].loop is None and positions[0].alignment_type is AlignmentType.OPTIONAL:
+        opens = any(OPENS_PART in each.metadata for each in positions[0].observed)
+        single = len(part) == 1 and part[0].loop is None and not opens
+        if single and positions[0].alignment_type is AlignmentType.OPTIONAL:
             self._settler.settle(made, positions[0], decisive)
             made.info[positions[0].index] = self._optional(
                 positions[0], decision, takers, rows, decisive, sights
@@ -361,7 +364,9 @@ class _Stretch:
         here = [sights[row] for row in sorted(taken) if row in sights]
         there = [sights[row] for row in sorted(other) if row in sights]
         first = self._first_target(part, taken)
-        if first is not None and self._is_about_values(first, taken, other):
+        if any(OPENS_PART in each.metadata for each in self._aligned.positions[part[0].indices[0]].observed):
+            first = None
+        elif first is not None and self._is_about_values(first, taken, other):
             return None
         complete = len(here) == len(taken) and len(there) == len(other) and bool(here) and bool(there)
         found = None

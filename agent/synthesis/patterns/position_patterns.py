@@ -26,8 +26,9 @@ from agent.synthesis.patterns.extracted_patterns import (
 )
 from agent.synthesis.patterns.nested_rows import find_nested_template
 from agent.synthesis.patterns.ordinal_targets import find_ordinal_target
+from agent.synthesis.patterns.ranked_rows import find_ranked_target
 from agent.synthesis.patterns.row_columns import add_column_template, name_by_column, take_other_words
-from agent.synthesis.patterns.row_templates import find_row_template
+from agent.synthesis.patterns.row_templates import find_first_by_words, find_row_template
 from agent.synthesis.patterns.target_agreement import AgreedTarget, find_agreed_target, find_words_target
 from agent.synthesis.patterns.target_templates import (
     OTHER_WORDS,
@@ -255,6 +256,9 @@ class PositionClassifier:
         many = steady and (self._was_one_of_many(cells) or self._says_an_input(cells))
         alone = steady and not many
         found = self._find_around(cells) if alone else self._find_varying(cells, many=many)
+        ranked = None if steady else self._find_ranked(position, cells, found)
+        if ranked is not None:
+            return replace(self._parameters(position, cells), target=ranked)
         if found is None or (len(set(found.words.values())) < 2 and not named):
             return None
         binding = (
@@ -279,6 +283,20 @@ class PositionClassifier:
             more, names = (*more, further), names | {OTHER_WORDS: further.name}
         target = TargetParameter(found.selector(binding.name, names), binding, found.words, more)
         return replace(info, target=target)
+
+    def _find_ranked(
+        self, position: AlignedPosition, cells: list[AlignedCell], found: TargetTemplate | None
+    ) -> TargetParameter | None:
+        """Return the target in the row with the extreme value of a column, if no input names the row."""
+        if found is not None and (found.also or self._binder.known(found.words) is not None):
+            return None
+        told = self._binder.list_texts([cell.row for cell in cells])
+        ranked = find_ranked_target(cells, self._pages, told, self._binder.find_shared_words(cells))
+        if ranked is None:
+            return None
+        named_by = self._binder.known(told[ranked.key]) if ranked.key else None
+        binding = self._binder.bind_ranked(ranked, position, named_by)
+        return TargetParameter(ranked.template.selector(binding.name), binding, ranked.template.words)
 
     def _was_one_of_many(self, cells: list[AlignedCell]) -> bool:
         """Whether what finds the target of all steps finds several elements on the page on which their traces began.
@@ -336,6 +354,7 @@ class PositionClassifier:
             or find_ordinal_target(cells, self._pages, told)
             or (found if found is not None and found.also else None)
             or find_marked_target(cells, self._pages)
+            or (find_first_by_words(cells, self._pages, told) if told else None)
             or self._find_opened(cells)
             or found
             or (None if many else find_row_template(cells, self._pages, {}))

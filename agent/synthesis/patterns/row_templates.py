@@ -34,6 +34,8 @@ LONGEST_NAME = 160
 MOST_NAMES = 12
 """Texts of a part that are tried as its name."""
 MOST_TEMPLATES = 60
+LEAST_FIRST = 3
+"""Traces that must have taken the first of the parts that an input means."""
 MOST_CLASSES = 3
 """Classes, and icons, that are tried as what tells a target from others in its part."""
 _WHOLE = frozenset({"html", "body", "main", "select"})
@@ -152,15 +154,33 @@ def find_row_template(
     return named or (_find_by_words(seen, told, one_of_many=one_of_many) if told else None)
 
 
+def find_first_by_words(
+    cells: Sequence[AlignedCell], pages: TracePages, told: Mapping[str, Mapping[RowKey, str]]
+) -> TargetTemplate | None:
+    """Return the template of the first part that has all words of some inputs; None if there is none.
+
+    In at least three traces it was the first, and in one of them there were several: a list of suggestions.
+    """
+    seen = look_at_targets(cells, pages)
+    if seen is None or len(seen) < LEAST_FIRST:
+        return None
+    return _find_by_words(seen, told, one_of_many=True, first=True)
+
+
 def _find_by_words(
-    seen: Mapping[RowKey, SeenTarget], told: Mapping[str, Mapping[RowKey, str]], *, one_of_many: bool
+    seen: Mapping[RowKey, SeenTarget],
+    told: Mapping[str, Mapping[RowKey, str]],
+    *,
+    one_of_many: bool,
+    first: bool = False,
 ) -> TargetTemplate | None:
     """Return the template of a part that has all words of some inputs in every trace, in any order and case.
 
-    "The savings account of Ann ending in 3891" means the part `Savings ****3891, Ann`.
+    "The savings account of Ann ending in 3891" means the part `Savings ****3891, Ann`. `first`: of several such
+    parts the first.
     """
     every = list(seen.values())
-    inner = list(_inner_steps([each.element for each in every]))
+    inner = list(list_inner_steps([each.element for each in every]))
     for level in range(min(len(each.chain) for each in every)):
         parts = {row: each.chain[level] for row, each in seen.items()}
         if not _repeat(list(parts.values()), known=one_of_many):
@@ -171,11 +191,13 @@ def _find_by_words(
         for main, *others in _orders(keys, told):
             told_by = _predicate(told[main], parts) + "".join(f"[{{{{{each}|words}}}}]" for each in others)
             for step in inner if level else [""]:
-                found = TargetTemplate(f"{part}{told_by}{step}", dict(told[main]), tuple(others))
+                template = f"({part}{told_by}{step})[1]" if first else f"{part}{told_by}{step}"
+                found = TargetTemplate(template, dict(told[main]), tuple(others))
                 if all(
-                    each.page.stored.resolve_template(found.template, _values(found, row, told, each.mark)) == (each.element,)
+                    each.page.stored.resolve_template(found.template, _values(found, row, told, each.mark))
+                    == (each.element,)
                     for row, each in seen.items()
-                ):  # fmt: skip
+                ):
                     return found
     return None
 
@@ -324,7 +346,7 @@ def _templates(
     seen: Sequence[SeenTarget], one_of_many: bool, marked_only: bool, *, word: bool
 ) -> Iterator[tuple[str, PartNaming, int]]:
     """Yield templates, the nearest part first, with the place of the name and the level of the part."""
-    inner = [*_marked_steps(seen), *_inner_steps([each.element for each in seen])]
+    inner = [*_marked_steps(seen), *list_inner_steps([each.element for each in seen])]
     for level in range(min(len(each.chain) for each in seen)):
         parts = [each.chain[level] for each in seen]
         classes = list_common_classes(parts) if len({part.tag for part in parts}) == 1 else []
@@ -406,7 +428,7 @@ def _marked_steps(seen: Sequence[SeenTarget]) -> Iterator[str]:
         yield from put_marks(f"//{first.element.tag}{require_class(name)}", first.mark)
 
 
-def _inner_steps(elements: Sequence[Element]) -> Iterator[str]:
+def list_inner_steps(elements: Sequence[Element]) -> Iterator[str]:
     """Yield XPath steps from the part to the target, the most telling first."""
     tags = {each.tag for each in elements}
     if len(tags) != 1:

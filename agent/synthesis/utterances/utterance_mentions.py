@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from agent.synthesis.traces.trace_pages import TracePage, TracePages
 from agent.synthesis.utterances.markup_mentions import find_markup_mentions
 from agent.synthesis.utterances.ordinal_mentions import find_ordinal_mentions
+from agent.synthesis.utterances.part_openers import join_part_openers
 from agent.synthesis.utterances.record_templates import RecordTemplate, learn_record_template
 from agent.synthesis.utterances.utterance_templates import (
     UtteranceSlot,
@@ -101,7 +102,8 @@ def analyze_mentions(traces: Sequence[ExecutionTrace], pages: TracePages) -> Men
         each.values = values
     chosen = _choose_mentions(every, template)
     marked = _mark_exceptions(_marked(every, chosen, pages), chosen)
-    return MentionAnalysis(_mark_words(_mark_places(marked, every, pages), every), template)
+    joined = join_part_openers(_mark_words(_mark_places(marked, every, pages), every), pages, MENTION, NAME)
+    return MentionAnalysis(joined, template)
 
 
 def _expand_differing_forms(told: Sequence[MentionedValues]) -> list[dict[str, str | list[str]]]:
