@@ -1,7 +1,7 @@
-"""What shows that a job in words is done: texts of the sentence that a press made appear, or disappear, and that stay so.
+"""What shows that a job in words is done: texts of the sentence that appear, or disappear, with a change that the application accepted.
 
-A model's word is no evidence, nor is what stands in a field: the page's text is read before and after each press, and the page
-is opened again at the end.
+A model's word is no evidence, nor is what stands in a field, or what a link or a search leads to: the page's text is read before and
+after each press that sends a change, and the page is opened again at the end.
 """
 
 from __future__ import annotations
@@ -35,49 +35,53 @@ class ChangeEvidence:
 
     plan: SentencePlan
     _seen: dict[str, str] = field(default_factory=dict)
-    """Address -> its text when it was last seen before the last press."""
+    """Address -> its text when it was seen last."""
     _before: str = ""
-    _landed: tuple[str, str] | None = None
-    """Address and text after the last press that was done."""
+    """The text just before the press under way."""
+    _accepted: bool = False
+    _shown: tuple[str, tuple[str, ...]] | None = None
+    """The address to which the last press led that showed it, and the texts before that press."""
 
     async def before_press(self, page: Page) -> None:
         """Read the page that is about to be changed."""
-        self._before = await read_page_text(page)
-        self._seen[page.url] = self._before
+        self._before = self._seen[page.url] = await read_page_text(page)
 
-    async def after_press(self, page: Page) -> None:
-        """Read the page to which a press led. One that shows nothing of what is expected does not replace one that does."""
-        text = await read_page_text(page)
-        if self._landed is None or self._shows(text, page.url):
-            self._landed = page.url, text
+    async def after_press(self, page: Page, *, accepted: bool) -> None:
+        """Read the page to which the press led. `accepted`: the press sent a change, and the application accepted it."""
+        text, url = await read_page_text(page), page.url
+        self._accepted = self._accepted or accepted
+        before = (self._before, *([self._seen[url]] if url in self._seen else []))
+        if accepted and self._shows(text, before):
+            self._shown = url, before
+        self._seen[url] = text
 
     async def note_page(self, page: Page) -> None:
-        """Read a page on the way; before the first press, or between two of them."""
-        self._seen.setdefault(page.url, await read_page_text(page))
+        """Read a page on the way."""
+        self._seen[page.url] = await read_page_text(page)
 
     async def judge(self, engine: TaskRunner) -> tuple[bool, Sequence[str]]:
-        """Open the page again to which the last press led; return whether the evidence is there, and what was seen."""
+        """Open the page again on which it was seen; return whether the evidence is there, and what was seen."""
         if not (self.plan.shown_when_done or self.plan.gone_when_done):
             return False, ["the sentence has no text by which the page could show that it is done"]
-        if self._landed is None:
-            return False, ["nothing was pressed that could have done it"]
-        url, text = self._landed
-        if not self._shows(text, url):
-            return False, [f"after the last press the page did not show it: {self._describe()}"]
+        if self._shown is None:
+            nothing = (
+                "after no press the page showed it"
+                if self._pressed
+                else "nothing was pressed that could do it"
+            )
+            return False, [f"{nothing}: {self._describe()}"]
+        url, before = self._shown
         try:
             await perform_single_action(engine, "navigate", url=url)
         except (AgentError, PageError) as exc:
             return False, [f"the page could not be opened again: {exc}"]
-        again = await read_page_text(engine.session.page)
-        if not self._shows(again, url):
-            return False, [
-                f"the page showed it after the press, but not when it was opened again: {self._describe()}"
-            ]
+        if not self._shows(await read_page_text(engine.session.page), before):
+            lost = "the page showed it after the press, but not when it was opened again"
+            return False, [f"{lost}: {self._describe()}"]
         return True, [f"after the press, and when the page was opened again: {self._describe()}"]
 
-    def _shows(self, text: str, url: str) -> bool:
-        """Whether the text has more of what is to appear, and less of what is to go, than before the press."""
-        before = [self._before, *([self._seen[url]] if url in self._seen else [])]
+    def _shows(self, text: str, before: Sequence[str]) -> bool:
+        """Whether the text has more of what is to appear, and nothing of what is to go, than the texts before the press."""
         more = all(
             text.count(fold(each)) > max(known.count(fold(each)) for known in before)
             for each in self.plan.shown_when_done

@@ -15,6 +15,8 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from agent.inferencer import ModelInferencer
+from agent.sentence_runs.sentence_run import SENTENCE
 from agent.sentences.sentence_binding import BoundTask
 from kb_schema.objectives import Objective
 from kb_schema.read_backs import ReadBackStatus
@@ -33,7 +35,15 @@ from periplus.runs.run_checks import check_run_request
 from periplus.runs.run_plan import RunPlan, build_run_plan, print_run_plan
 from periplus.runs.run_report import print_run_result
 from periplus.runs.run_undo import UndoReport, print_undo_report, undo_run
-from periplus.runs.sentence_tasks import as_input, find_sentence_task, format_command, is_sentence
+from periplus.runs.sentence_jobs import SentenceJob, plan_job
+from periplus.runs.sentence_tasks import (
+    as_input,
+    explain_no_task,
+    format_command,
+    is_sentence,
+    read_meaning,
+    suggest_commands,
+)
 from periplus.runs.task_runs import (
     RESULT,
     TaskRunRequest,
@@ -110,8 +120,30 @@ def run(
     ] = None,
     yes: Annotated[
         bool,
-        typer.Option("--yes", "-y", help="With a sentence: run the task it means without a question."),
+        typer.Option(
+            "--yes",
+            "-y",
+            help="With a sentence: run the task it means, or the model's plan, without a question.",
+        ),
     ] = False,
+    allow: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="With a sentence and a model: allow what the sentence does not imply, or what does harm: the words of a"
+            " control, [bold]deletes[/], [bold]pays[/], [bold]sends[/], [bold]signs_out[/], [bold]values[/] or"
+            " [bold]repeats[/]; may be repeated.",
+        ),
+    ] = None,
+    page_text: Annotated[
+        bool | None,
+        typer.Option(
+            "--page-text/--no-page-text",
+            show_default=False,
+            help="Whether a model gets the page's texts, or only roles and names of its controls. Default:"
+            " PERIPLUS_MODEL_PAGE_TEXT, else yes.",
+        ),
+    ] = None,
     allow_unverified: Annotated[
         bool,
         typer.Option("--allow-unverified", help="Exit with 0 also if nothing shows that the task worked."),
@@ -139,8 +171,8 @@ def run(
         typer.Option(
             metavar="PROVIDER:MODEL[@URL]",
             show_default=False,
-            help="The language model for steps that fail after all else (docs/models.md); [bold]none[/]: no model."
-            " Default: PERIPLUS_MODEL_PLAN, else PERIPLUS_MODEL.",
+            help="The language model for steps that fail after all else, and for sentences that no task does"
+            " (docs/models.md); [bold]none[/]: no model. Default: PERIPLUS_MODEL_PLAN, else PERIPLUS_MODEL.",
         ),
     ] = None,
     mongodb_url: MongoUrl = None,
@@ -161,7 +193,8 @@ def run(
     [bold]periplus run "create an agent named Ada" --yes[/]
 
     A sentence runs the only task whose name, inputs and sentences explain all of its words (docs/sentences.md).
-    No model is used. The task and its values are shown and asked about before it runs, unless --yes is given.
+    No model is used for that. The task and its values are shown and asked about before it runs, unless --yes is given.
+    With --model, a sentence that no task does is planned and carried out by a model, within a budget (docs/models.md).
 
     With --goal the run ends on that screen; without TASK it only navigates there.
 
@@ -202,9 +235,21 @@ def run(
     )
     _check(asked)
     if is_sentence(asked.task):
-        asked = asyncio.run(_read_sentence(asked, open_selected_stores(mongodb_url, arangodb_url)))
+        permitted = frozenset(allow or ())
+        asked = asyncio.run(
+            _read_sentence(
+                asked, open_selected_stores(mongodb_url, arangodb_url), permitted, page_text=page_text
+            )
+        )
         if not plan:
             _confirm_sentence(asked, console, yes=yes)
+    elif allow:
+        raise UserError(
+            "--allow is for sentences", fix="leave it out, or give a sentence instead of a task's id"
+        )
+    if plan and asked.job is not None:
+        console.print(escape(asked.job.plan.describe()), soft_wrap=True, highlight=False)
+        return
     if plan:
         _show_plan(asked, open_selected_stores(mongodb_url, arangodb_url), console, as_json=as_json)
         return
@@ -245,13 +290,17 @@ class _RunOptions:
     objective: Objective | None
     model: str | None = None
     """The language model that `--model` names."""
+    opened: ModelInferencer | None = None
+    """The model, if it was asked for a plan already: the run has one budget."""
+    job: SentenceJob | None = None
+    """A job in words that no task does."""
 
     @property
     def name(self) -> str:
         """Return a name for the output folder."""
         if self.resume is not None or self.undo is not None:
             return f"resume-{self.resume}" if self.undo is None else f"undo-{self.undo}"
-        return self.task or f"to-{self.goal}"
+        return SENTENCE if self.job is not None else self.task or f"to-{self.goal}"
 
 
 def _show_plan(
@@ -313,23 +362,51 @@ def _check(asked: _RunOptions) -> None:
         raise UserError("--it-happened and --it-did-not need --resume", fix="also give --resume RUN")
 
 
-async def _read_sentence(asked: _RunOptions, opening: AbstractAsyncContextManager[Stores]) -> _RunOptions:
-    """Return the options with the task that the sentence means; values of `--input` win. Raises `UserError`."""
+async def _read_sentence(
+    asked: _RunOptions,
+    opening: AbstractAsyncContextManager[Stores],
+    allowed: frozenset[str],
+    *,
+    page_text: bool | None,
+) -> _RunOptions:
+    """Return the options with the task that the sentence means, else with a model's plan. Raises `UserError`.
+
+    Values of `--input` win.
+    """
+    sentence = (asked.task or "").strip()
     async with opening as stores:
         website_id = select_website(asked.website, await list_websites(stores))
-        found = await find_sentence_task((asked.task or "").strip(), stores, website_id)
+        meaning = await read_meaning(sentence, stores, website_id)
+        found: BoundTask | SentenceJob | None = meaning.task
+        model = None if found or meaning.similar else load_inferencer("plan", asked.model)
+        if model is not None:
+            text = load_settings().model_page_text if page_text is None else page_text
+            found = await plan_job(
+                sentence, stores, website_id, model, asked.values, allowed=allowed, page_text=text
+            )
+        if found is None:
+            raise UserError(explain_no_task(meaning), fix=suggest_commands(meaning))
+    asked = replace(asked, website=website_id, opened=model)
+    if isinstance(found, SentenceJob):
+        return replace(asked, task=None, job=found)
     values = {name: as_input(value) for name, value in found.values.items()}
-    return replace(asked, task=found.task_id, website=website_id, values={**values, **asked.values})
+    return replace(asked, task=found.task_id, values={**values, **asked.values})
 
 
 def _confirm_sentence(asked: _RunOptions, console: Console, *, yes: bool) -> None:
-    """Show the task that a sentence means and ask whether to run it. Raises `UserError` if nobody can be asked."""
-    command = format_command(BoundTask(task_id=asked.task or "", name="", values=dict(asked.values)))
-    console.print(f"The sentence means: {escape(command)}", soft_wrap=True, highlight=False)
+    """Show the task or plan that a sentence means and ask whether to run it. Raises `UserError` if nobody can be asked."""
+    if asked.job is not None:
+        console.print("No task does it. The model's plan:", highlight=False)
+        console.print(escape(asked.job.plan.describe()), soft_wrap=True, highlight=False)
+        fix = "add --yes to run the plan"
+    else:
+        command = format_command(BoundTask(task_id=asked.task or "", name="", values=dict(asked.values)))
+        console.print(f"The sentence means: {escape(command)}", soft_wrap=True, highlight=False)
+        fix = f"add --yes, or `{command}`"
     if yes:
         return
     if not sys.stdin.isatty():
-        raise UserError("nothing was run: there is nobody to ask", fix=f"add --yes, or `{command}`")
+        raise UserError("nothing was run: there is nobody to ask", fix=fix)
     typer.confirm("Run it?", abort=True, err=True)
 
 
@@ -356,6 +433,7 @@ async def _build_run_request(asked: _RunOptions, stores: Stores, runs: RunStore)
         values=asked.values,
         step_timeout_s=asked.step_timeout_s,
         objective=asked.objective,
+        job=asked.job,
     )
 
 
@@ -403,5 +481,5 @@ def _build_run_resources(
         asker=find_terminal_prompts(view),
         listeners=[view],
         note=note,
-        model=load_inferencer("plan", asked.model),
+        model=asked.opened or load_inferencer("plan", asked.model),
     )
