@@ -64,11 +64,7 @@ class ChangeEvidence:
         if not (self.plan.shown_when_done or self.plan.gone_when_done):
             return False, ["the sentence has no text by which the page could show that it is done"]
         if self._shown is None:
-            nothing = (
-                "after no press the page showed it"
-                if self._pressed
-                else "nothing was pressed that could do it"
-            )
+            nothing = "after no change the page showed it" if self._accepted else "no press sent a change"
             return False, [f"{nothing}: {self._describe()}"]
         url, before = self._shown
         try:
