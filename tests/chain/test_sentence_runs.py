@@ -162,17 +162,17 @@ async def test_what_does_harm_needs_a_yes_also_if_the_plan_names_it_and_a_person
     assert "deletes (delete)" in refused.error
     assert await pressed(session) == 0
 
-    class Person:
-        asked = []
+    asked = []
 
+    class Person:
         async def ask(self, name, prompt, *, secret):
-            self.asked.append(prompt)
+            asked.append(prompt)
             return "yes"
 
     session.context.asker = Person()
     await do(session, "Delete account of Skua", plan, press[:1])
     assert await pressed(session) == 1
-    assert "deletes (delete)" in Person.asked[0]
+    assert "deletes (delete)" in asked[0]
 
 
 async def test_a_run_ends_when_its_acts_or_its_time_are_spent(session):
