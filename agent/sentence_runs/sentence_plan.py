@@ -19,6 +19,7 @@ MOST_LISTED = 200
 class SentencePlan(BaseModel):
     """What a model answers; texts that are too long are cut off, unknown ids and unfounded evidence are dropped."""
 
+    name: str = Field(default="", max_length=LONGEST)
     task_id: str | None = None
     task_values: dict[str, str] = Field(default_factory=dict)
     start_screen: str | None = None
@@ -33,6 +34,10 @@ class SentencePlan(BaseModel):
     def named_screens(self) -> tuple[str, ...]:
         """Return the screens that the job may go to."""
         return tuple(dict.fromkeys([*([self.start_screen] if self.start_screen else []), *self.screens]))
+
+    def name_for(self, sentence: str) -> str:
+        """Return a name for a workflow that does it: the plan's, else the first words of the sentence."""
+        return self.name.strip() or " ".join(sentence.split()[:5])
 
     def describe(self) -> str:
         """Return the plan in lines, as a person and the model are shown it."""

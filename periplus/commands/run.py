@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,7 +17,6 @@ from rich.markup import escape
 
 from agent.inferencer import ModelInferencer
 from agent.sentence_runs.sentence_run import SENTENCE
-from agent.sentences.sentence_binding import BoundTask
 from kb_schema.objectives import Objective
 from kb_schema.read_backs import ReadBackStatus
 from kb_schema.run_records import RunResult
@@ -25,6 +24,15 @@ from kb_store import Stores
 from kb_store.runs.run_store import RunStore
 from periplus.commands.command_options import BaseUrl, Headed, PathObjective, WebsiteId, parse_inputs
 from periplus.commands.id_completion import complete_runs, complete_screens, complete_tasks
+from periplus.commands.run_sentence import (
+    SentenceChoice,
+    SentenceOptions,
+    check_teach,
+    choose_sentence,
+    confirm_sentence,
+    teach_sentence,
+)
+from periplus.commands.synthesis_output import WorkflowRequest
 from periplus.errors import UserError
 from periplus.exit_codes import ExitCode, exit_code_for
 from periplus.language_model import load_inferencer
@@ -35,15 +43,8 @@ from periplus.runs.run_checks import check_run_request
 from periplus.runs.run_plan import RunPlan, build_run_plan, print_run_plan
 from periplus.runs.run_report import print_run_result
 from periplus.runs.run_undo import UndoReport, print_undo_report, undo_run
-from periplus.runs.sentence_jobs import SentenceJob, plan_job
-from periplus.runs.sentence_tasks import (
-    as_input,
-    explain_no_task,
-    format_command,
-    is_sentence,
-    read_meaning,
-    suggest_commands,
-)
+from periplus.runs.sentence_jobs import SentenceJob
+from periplus.runs.sentence_tasks import is_sentence
 from periplus.runs.task_runs import (
     RESULT,
     TaskRunRequest,
@@ -133,6 +134,15 @@ def run(
             help="With a sentence and a model: allow what the sentence does not imply, or what does harm: the words of a"
             " control, [bold]deletes[/], [bold]pays[/], [bold]sends[/], [bold]signs_out[/], [bold]values[/] or"
             " [bold]repeats[/]; may be repeated.",
+        ),
+    ] = None,
+    teach: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            show_default=False,
+            help="With a sentence and a model: do it N times, with values that the model makes up after the first time, and"
+            " publish the workflow that does it without a model.",
         ),
     ] = None,
     page_text: Annotated[
@@ -234,18 +244,21 @@ def run(
         model,
     )
     _check(asked)
+    choice, said = None, None
     if is_sentence(asked.task):
-        permitted = frozenset(allow or ())
-        asked = asyncio.run(
-            _read_sentence(
-                asked, open_selected_stores(mongodb_url, arangodb_url), permitted, page_text=page_text
-            )
+        check_teach(teach)
+        sentence = (asked.task or "").strip()
+        said = SentenceOptions(
+            sentence, website, model, asked.values, frozenset(allow or ()), page_text, teach
         )
+        choice = asyncio.run(choose_sentence(said, open_selected_stores(mongodb_url, arangodb_url)))
+        asked = asked.meaning(choice)
         if not plan:
-            _confirm_sentence(asked, console, yes=yes)
-    elif allow:
+            confirm_sentence(choice, asked.values, console, yes=yes)
+    elif allow or teach is not None:
         raise UserError(
-            "--allow is for sentences", fix="leave it out, or give a sentence instead of a task's id"
+            "--allow and --teach are for sentences",
+            fix="leave them out, or give a sentence instead of a task's id",
         )
     if plan and asked.job is not None:
         console.print(escape(asked.job.plan.describe()), soft_wrap=True, highlight=False)
@@ -262,6 +275,25 @@ def run(
         if not report.complete:
             raise typer.Exit(ExitCode.FAILED)
         return
+    if choice is not None and said is not None and choice.variants:
+        stores = partial(open_selected_stores, mongodb_url, arangodb_url)
+        request = WorkflowRequest(
+            name=said.sentence if choice.job is None else choice.job.plan.name_for(said.sentence),
+            publish=True,
+            given=asked.values,
+            website=choice.website_id,
+            base_url=base_url,
+            headed=headed,
+            out=folder / "workflow",
+            mongodb_url=mongodb_url,
+            arangodb_url=arangodb_url,
+        )
+
+        def perform(own: SentenceChoice, into: Path) -> RunResult:
+            contexts = stores(), open_run_store(mongodb_url)
+            return asyncio.run(_run(asked.meaning(own), check_output_folder(into), console, contexts))
+
+        raise typer.Exit(teach_sentence(choice, said, perform, stores, request, folder, console))
     result = asyncio.run(_run(asked, folder, console, store_contexts))
     if as_json:
         typer.echo(result.model_dump_json(indent=2))
@@ -294,6 +326,18 @@ class _RunOptions:
     """The model, if it was asked for a plan already: the run has one budget."""
     job: SentenceJob | None = None
     """A job in words that no task does."""
+
+    def meaning(self, choice: SentenceChoice) -> _RunOptions:
+        """Return the options with what a sentence means; values of `--input` win."""
+        task_id = None if choice.task is None else choice.task.task_id
+        return replace(
+            self,
+            task=task_id,
+            website=choice.website_id,
+            job=choice.job,
+            opened=choice.model,
+            values={**choice.values, **self.values},
+        )
 
     @property
     def name(self) -> str:
@@ -360,54 +404,6 @@ def _check(asked: _RunOptions) -> None:
         )
     if asked.decided is not None and asked.resume is None:
         raise UserError("--it-happened and --it-did-not need --resume", fix="also give --resume RUN")
-
-
-async def _read_sentence(
-    asked: _RunOptions,
-    opening: AbstractAsyncContextManager[Stores],
-    allowed: frozenset[str],
-    *,
-    page_text: bool | None,
-) -> _RunOptions:
-    """Return the options with the task that the sentence means, else with a model's plan. Raises `UserError`.
-
-    Values of `--input` win.
-    """
-    sentence = (asked.task or "").strip()
-    async with opening as stores:
-        website_id = select_website(asked.website, await list_websites(stores))
-        meaning = await read_meaning(sentence, stores, website_id)
-        found: BoundTask | SentenceJob | None = meaning.task
-        model = None if found or meaning.similar else load_inferencer("plan", asked.model)
-        if model is not None:
-            text = load_settings().model_page_text if page_text is None else page_text
-            found = await plan_job(
-                sentence, stores, website_id, model, asked.values, allowed=allowed, page_text=text
-            )
-        if found is None:
-            raise UserError(explain_no_task(meaning), fix=suggest_commands(meaning))
-    asked = replace(asked, website=website_id, opened=model)
-    if isinstance(found, SentenceJob):
-        return replace(asked, task=None, job=found)
-    values = {name: as_input(value) for name, value in found.values.items()}
-    return replace(asked, task=found.task_id, values={**values, **asked.values})
-
-
-def _confirm_sentence(asked: _RunOptions, console: Console, *, yes: bool) -> None:
-    """Show the task or plan that a sentence means and ask whether to run it. Raises `UserError` if nobody can be asked."""
-    if asked.job is not None:
-        console.print("No task does it. The model's plan:", highlight=False)
-        console.print(escape(asked.job.plan.describe()), soft_wrap=True, highlight=False)
-        fix = "add --yes to run the plan"
-    else:
-        command = format_command(BoundTask(task_id=asked.task or "", name="", values=dict(asked.values)))
-        console.print(f"The sentence means: {escape(command)}", soft_wrap=True, highlight=False)
-        fix = f"add --yes, or `{command}`"
-    if yes:
-        return
-    if not sys.stdin.isatty():
-        raise UserError("nothing was run: there is nobody to ask", fix=fix)
-    typer.confirm("Run it?", abort=True, err=True)
 
 
 async def _build_run_request(asked: _RunOptions, stores: Stores, runs: RunStore) -> TaskRunRequest:
