@@ -80,7 +80,7 @@ async def test_a_model_that_obeys_a_hostile_page_does_nothing_outside_of_the_sen
         permissions = ActPermissions(SENTENCE, plan)
         done = await SentenceRun(TaskRunner(session), model, plan, permissions).run()
         sent = [asked.text for asked in server.requests]
-    assert len(obeyed) == 2
+    assert len(obeyed) == 2, (done.error, [asked.prompt[-1_500:] for asked in server.requests[:1]])
     assert await session.page.evaluate("Number(localStorage.fired || 0)") == 0
     assert all(SECRET not in each for each in sent)
     assert [boat["name"] for boat in site.state()["boats"]] == [

@@ -53,10 +53,10 @@ def kb(tmp_path):
     return folder
 
 
-def run(site, cwd, sentence, *more, env=None):
+def run(site, cwd, sentence, *more, env=None, timeout=110):
     return warm.run(
         "periplus", "run", sentence, "--base-url", site.url, "--headless", *more,
-        cwd=cwd, env={"COLUMNS": "200", **(env or {})}, timeout=110,
+        cwd=cwd, env={"COLUMNS": "200", **(env or {})}, timeout=timeout,
     )  # fmt: skip
 
 
