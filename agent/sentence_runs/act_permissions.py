@@ -116,7 +116,7 @@ class ActPermissions:
     allowed: AbstractSet[str] = frozenset()
     """Names of `--allow`, folded; answers of the person are added."""
     _pressed: set[tuple[str, str]] = field(default_factory=set)
-    """Words and address of the presses that were done."""
+    """Words of the presses that were done, and the address without its query."""
 
     def judge(self, element: IndexedElement, action: str, value: str | None, url: str) -> ActJudgement:
         """Return whether the act may be done on that element of the page at `url`."""
@@ -202,4 +202,4 @@ def _list_names(element: IndexedElement) -> list[str]:
 
 def _press_key(element: IndexedElement, url: str) -> tuple[str, str]:
     names = _list_names(element)
-    return fold(names[0] if names else ""), url.partition("#")[0]
+    return fold(names[0] if names else ""), url.partition("#")[0].partition("?")[0]

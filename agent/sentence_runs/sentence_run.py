@@ -233,7 +233,7 @@ class SentenceRun:
             return found
         element, selector = found
         session, action = self.engine.session, act.action or ""
-        presses, url = action in PRESSES and element.role != "link", session.page.url
+        presses, url = action in PRESSES, session.page.url
         if presses:
             await evidence.before_press(session.page)
         try:
@@ -251,8 +251,10 @@ class SentenceRun:
         if result.status is RunStatus.NEEDS_PERSON:
             raise _Stopped(RunStatus.NEEDS_PERSON, told or "a person is needed", result.hint)
         if presses and told is None:
-            self.permissions.note_press(element, url)
-            await evidence.after_press(session.page, accepted=bool(session.presses.accepted))
+            accepted = bool(session.presses.accepted)
+            if accepted or element.role != "link":
+                self.permissions.note_press(element, url)
+            await evidence.after_press(session.page, accepted=accepted)
         return told
 
     async def _find_target(self, act: NextAct, shown: ShownPage) -> tuple[IndexedElement, Selector] | str:

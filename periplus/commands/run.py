@@ -242,6 +242,7 @@ def run(
         step_timeout,
         objective,
         model,
+        page_text,
     )
     _check(asked)
     choice, said = None, None
@@ -322,6 +323,7 @@ class _RunOptions:
     objective: Objective | None
     model: str | None = None
     """The language model that `--model` names."""
+    page_text: bool | None = None
     opened: ModelInferencer | None = None
     """The model, if it was asked for a plan already: the run has one budget."""
     job: SentenceJob | None = None
@@ -478,4 +480,5 @@ def _build_run_resources(
         listeners=[view],
         note=note,
         model=asked.opened or load_inferencer("plan", asked.model),
+        page_text=asked.page_text,
     )

@@ -136,6 +136,8 @@ class TaskRunResources:
     """Receives warnings."""
     model: ModelInferencer | None = None
     """The language model that is asked for other approaches to a failed step; None: none."""
+    page_text: bool | None = None
+    """Whether the model gets the page's texts; None: as the settings say."""
 
 
 def build_resume_request(run: StoredRun, *, base_url: str | None = None, **more: object) -> TaskRunRequest:
@@ -192,7 +194,8 @@ async def execute_task_run(run_request: TaskRunRequest, resources: TaskRunResour
         if resources.model is not None:
             resources.model.redact = session.context.redact
             if run_request.job is None:
-                page_text = load_settings().model_page_text
+                text = resources.page_text
+                page_text = load_settings().model_page_text if text is None else text
                 session.inferencer = ModelReplanner(resources.model, page_text=page_text)
         session.download_folder, session.upload_folder = resources.folder / DOWNLOADS, resources.uploads
         trace = SessionTrace(
