@@ -203,8 +203,8 @@ class TraceEntry(Model):
 
 # -- stored records (PACTS 9.1) -------------------------------------------------------------------
 
-RunKind = Literal["task", "workflow", "demo", "verification", "goal", "undo"]
-"""`goal`: reaching a screen; `undo`: a task that undoes another run."""
+RunKind = Literal["task", "workflow", "demo", "verification", "goal", "undo", "sentence"]
+"""`goal`: reaching a screen; `undo`: a task that undoes another run; `sentence`: a job in words that no task does."""
 PactsVerdict = Literal["pass", "partial", "fail"]
 
 

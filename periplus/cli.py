@@ -88,6 +88,9 @@ COMMANDS: dict[str, LazyCommand] = {
     "install": LazyCommand(
         "periplus.commands.install", "Fetch Chromium for Playwright, and list what else helps."
     ),
+    "doctor": LazyCommand(
+        "periplus.commands.doctor", "Try every part of the installation, and say what to do."
+    ),
     "kb": LazyCommand("periplus.commands.kb", "Validate, load, export and compare knowledge bases."),
 }
 

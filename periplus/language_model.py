@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from agent.inferencer import InferenceFailed, ModelInferencer
 from agent.language_models.model_budget import ModelBudget, ModelMeter
@@ -12,6 +12,7 @@ from periplus.settings import PeriplusSettings, load_settings
 
 Role = Literal["plan", "judge", "talk", "narrate"]
 """What a model is used for; each has a setting of its own (`PERIPLUS_MODEL_PLAN`, ...)."""
+MODEL_ROLES: tuple[Role, ...] = get_args(Role)
 NO_MODEL = "none"
 MODEL_CALLS = "model_calls.jsonl"
 """The file in a run's folder with each call: what was sent, the answer, tokens and cost; without secrets."""

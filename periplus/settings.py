@@ -80,6 +80,10 @@ class PeriplusSettings(BaseSettings):
     """Tokens of these calls, input and output together."""
     model_max_cost: float | None = Field(default=None, ge=0, allow_inf_nan=False)
     """US dollars of these calls at list price; models without a known price are refused then."""
+    model_max_acts: int = Field(default=40, ge=1)
+    """Acts of a sentence that no task does, and answers of the model about them."""
+    model_max_seconds: float = Field(default=900, gt=0, allow_inf_nan=False)
+    """Seconds that such a run may take."""
     model_page_text: bool = True
     """Whether models get texts of pages; false: only roles and names of elements."""
 

@@ -141,6 +141,12 @@ def _plain_words(text: str) -> tuple[str, ...]:
     return words(normalize_text(text))
 
 
+def find_harm_in_words(name: str) -> tuple[Danger, str] | None:
+    """Return the harm of a control that is pressed and the words that show it; None: it may only submit a form."""
+    found = find_danger_in_words(name.strip(), pressed=True)
+    return None if found is None or found[0] == "submits" else found
+
+
 @lru_cache(maxsize=20_000)
 def find_danger_in_words(name: str, *, pressed: bool) -> tuple[Danger, str] | None:
     """Return the danger of a control with this name and the words that show it; None if there is none.

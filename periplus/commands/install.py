@@ -14,6 +14,7 @@ from agent.browser.launch import ENV_CHROMIUM, find_chromium
 from periplus.errors import UserError
 from periplus.exit_codes import ExitCode
 from periplus.extras import EXTRAS, is_installed
+from periplus.installation_checks import describe_program_installation
 from periplus.terminal.command_console import CommandConsole
 
 PROGRAMS = {
@@ -51,7 +52,7 @@ def install(
         )
     _say("Chromium", found, "")
     for program, use in PROGRAMS.items():
-        _say(program, shutil.which(program), f"{_how_to_install(program)} ({use})")
+        _say(program, shutil.which(program), f"{describe_program_installation(program)} ({use})")
     for extra, modules in EXTRAS.items():
         missing = [module for module in modules if not is_installed(module)]
         _say(f"extra {extra}", None if missing else "installed", f"pip install 'periplus[{extra}]'")
@@ -71,9 +72,3 @@ def _fetch_chromium() -> None:
 def _say(name: str, found: str | None, missing: str) -> None:
     mark, text = ("[green]found  [/]", found) if found else ("[yellow]missing[/]", missing)
     out.print(f"{mark} {name:<18} {escape(text)}", highlight=False, soft_wrap=True)
-
-
-def _how_to_install(program: str) -> str:
-    managers = {"apt-get": "sudo apt-get install", "dnf": "sudo dnf install", "brew": "brew install"}
-    known = next((command for name, command in managers.items() if shutil.which(name)), None)
-    return f"{known} {program}" if known else f"install {program}"

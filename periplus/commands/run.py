@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,7 +15,8 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from agent.sentences.sentence_binding import BoundTask
+from agent.inferencer import ModelInferencer
+from agent.sentence_runs.sentence_run import SENTENCE
 from kb_schema.objectives import Objective
 from kb_schema.read_backs import ReadBackStatus
 from kb_schema.run_records import RunResult
@@ -23,6 +24,15 @@ from kb_store import Stores
 from kb_store.runs.run_store import RunStore
 from periplus.commands.command_options import BaseUrl, Headed, PathObjective, WebsiteId, parse_inputs
 from periplus.commands.id_completion import complete_runs, complete_screens, complete_tasks
+from periplus.commands.run_sentence import (
+    SentenceChoice,
+    SentenceOptions,
+    check_teach,
+    choose_sentence,
+    confirm_sentence,
+    teach_sentence,
+)
+from periplus.commands.synthesis_output import WorkflowRequest
 from periplus.errors import UserError
 from periplus.exit_codes import ExitCode, exit_code_for
 from periplus.language_model import load_inferencer
@@ -33,7 +43,8 @@ from periplus.runs.run_checks import check_run_request
 from periplus.runs.run_plan import RunPlan, build_run_plan, print_run_plan
 from periplus.runs.run_report import print_run_result
 from periplus.runs.run_undo import UndoReport, print_undo_report, undo_run
-from periplus.runs.sentence_tasks import as_input, find_sentence_task, format_command, is_sentence
+from periplus.runs.sentence_jobs import SentenceJob
+from periplus.runs.sentence_tasks import is_sentence
 from periplus.runs.task_runs import (
     RESULT,
     TaskRunRequest,
@@ -110,8 +121,39 @@ def run(
     ] = None,
     yes: Annotated[
         bool,
-        typer.Option("--yes", "-y", help="With a sentence: run the task it means without a question."),
+        typer.Option(
+            "--yes",
+            "-y",
+            help="With a sentence: run the task it means, or the model's plan, without a question.",
+        ),
     ] = False,
+    allow: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="With a sentence and a model: allow what the sentence does not imply, or what does harm: the words of a"
+            " control, [bold]deletes[/], [bold]pays[/], [bold]sends[/], [bold]signs_out[/], [bold]values[/] or"
+            " [bold]repeats[/]; may be repeated.",
+        ),
+    ] = None,
+    teach: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            show_default=False,
+            help="With a sentence and a model: do it N times, with values that the model makes up after the first time, and"
+            " publish the workflow that does it without a model.",
+        ),
+    ] = None,
+    page_text: Annotated[
+        bool | None,
+        typer.Option(
+            "--page-text/--no-page-text",
+            show_default=False,
+            help="Whether a model gets the page's texts, or only roles and names of its controls. Default:"
+            " PERIPLUS_MODEL_PAGE_TEXT, else yes.",
+        ),
+    ] = None,
     allow_unverified: Annotated[
         bool,
         typer.Option("--allow-unverified", help="Exit with 0 also if nothing shows that the task worked."),
@@ -139,8 +181,8 @@ def run(
         typer.Option(
             metavar="PROVIDER:MODEL[@URL]",
             show_default=False,
-            help="The language model for steps that fail after all else (docs/models.md); [bold]none[/]: no model."
-            " Default: PERIPLUS_MODEL_PLAN, else PERIPLUS_MODEL.",
+            help="The language model for steps that fail after all else, and for sentences that no task does"
+            " (docs/models.md); [bold]none[/]: no model. Default: PERIPLUS_MODEL_PLAN, else PERIPLUS_MODEL.",
         ),
     ] = None,
     mongodb_url: MongoUrl = None,
@@ -161,7 +203,8 @@ def run(
     [bold]periplus run "create an agent named Ada" --yes[/]
 
     A sentence runs the only task whose name, inputs and sentences explain all of its words (docs/sentences.md).
-    No model is used. The task and its values are shown and asked about before it runs, unless --yes is given.
+    No model is used for that. The task and its values are shown and asked about before it runs, unless --yes is given.
+    With --model, a sentence that no task does is planned and carried out by a model, within a budget (docs/models.md).
 
     With --goal the run ends on that screen; without TASK it only navigates there.
 
@@ -199,12 +242,28 @@ def run(
         step_timeout,
         objective,
         model,
+        page_text,
     )
     _check(asked)
+    choice, said = None, None
     if is_sentence(asked.task):
-        asked = asyncio.run(_read_sentence(asked, open_selected_stores(mongodb_url, arangodb_url)))
+        check_teach(teach)
+        sentence = (asked.task or "").strip()
+        said = SentenceOptions(
+            sentence, website, model, asked.values, frozenset(allow or ()), page_text, teach
+        )
+        choice = asyncio.run(choose_sentence(said, open_selected_stores(mongodb_url, arangodb_url)))
+        asked = asked.meaning(choice)
         if not plan:
-            _confirm_sentence(asked, console, yes=yes)
+            confirm_sentence(choice, asked.values, console, yes=yes)
+    elif allow or teach is not None:
+        raise UserError(
+            "--allow and --teach are for sentences",
+            fix="leave them out, or give a sentence instead of a task's id",
+        )
+    if plan and asked.job is not None:
+        console.print(escape(asked.job.plan.describe()), soft_wrap=True, highlight=False)
+        return
     if plan:
         _show_plan(asked, open_selected_stores(mongodb_url, arangodb_url), console, as_json=as_json)
         return
@@ -217,6 +276,25 @@ def run(
         if not report.complete:
             raise typer.Exit(ExitCode.FAILED)
         return
+    if choice is not None and said is not None and choice.variants:
+        stores = partial(open_selected_stores, mongodb_url, arangodb_url)
+        request = WorkflowRequest(
+            name=said.sentence if choice.job is None else choice.job.plan.name_for(said.sentence),
+            publish=True,
+            given=asked.values,
+            website=choice.website_id,
+            base_url=base_url,
+            headed=headed,
+            out=folder / "workflow",
+            mongodb_url=mongodb_url,
+            arangodb_url=arangodb_url,
+        )
+
+        def perform(own: SentenceChoice, into: Path) -> RunResult:
+            contexts = stores(), open_run_store(mongodb_url)
+            return asyncio.run(_run(asked.meaning(own), check_output_folder(into), console, contexts))
+
+        raise typer.Exit(teach_sentence(choice, said, perform, stores, request, folder, console))
     result = asyncio.run(_run(asked, folder, console, store_contexts))
     if as_json:
         typer.echo(result.model_dump_json(indent=2))
@@ -245,13 +323,30 @@ class _RunOptions:
     objective: Objective | None
     model: str | None = None
     """The language model that `--model` names."""
+    page_text: bool | None = None
+    opened: ModelInferencer | None = None
+    """The model, if it was asked for a plan already: the run has one budget."""
+    job: SentenceJob | None = None
+    """A job in words that no task does."""
+
+    def meaning(self, choice: SentenceChoice) -> _RunOptions:
+        """Return the options with what a sentence means; values of `--input` win."""
+        task_id = None if choice.task is None else choice.task.task_id
+        return replace(
+            self,
+            task=task_id,
+            website=choice.website_id,
+            job=choice.job,
+            opened=choice.model,
+            values={**choice.values, **self.values},
+        )
 
     @property
     def name(self) -> str:
         """Return a name for the output folder."""
         if self.resume is not None or self.undo is not None:
             return f"resume-{self.resume}" if self.undo is None else f"undo-{self.undo}"
-        return self.task or f"to-{self.goal}"
+        return SENTENCE if self.job is not None else self.task or f"to-{self.goal}"
 
 
 def _show_plan(
@@ -313,26 +408,6 @@ def _check(asked: _RunOptions) -> None:
         raise UserError("--it-happened and --it-did-not need --resume", fix="also give --resume RUN")
 
 
-async def _read_sentence(asked: _RunOptions, opening: AbstractAsyncContextManager[Stores]) -> _RunOptions:
-    """Return the options with the task that the sentence means; values of `--input` win. Raises `UserError`."""
-    async with opening as stores:
-        website_id = select_website(asked.website, await list_websites(stores))
-        found = await find_sentence_task((asked.task or "").strip(), stores, website_id)
-    values = {name: as_input(value) for name, value in found.values.items()}
-    return replace(asked, task=found.task_id, website=website_id, values={**values, **asked.values})
-
-
-def _confirm_sentence(asked: _RunOptions, console: Console, *, yes: bool) -> None:
-    """Show the task that a sentence means and ask whether to run it. Raises `UserError` if nobody can be asked."""
-    command = format_command(BoundTask(task_id=asked.task or "", name="", values=dict(asked.values)))
-    console.print(f"The sentence means: {escape(command)}", soft_wrap=True, highlight=False)
-    if yes:
-        return
-    if not sys.stdin.isatty():
-        raise UserError("nothing was run: there is nobody to ask", fix=f"add --yes, or `{command}`")
-    typer.confirm("Run it?", abort=True, err=True)
-
-
 async def _build_run_request(asked: _RunOptions, stores: Stores, runs: RunStore) -> TaskRunRequest:
     """Return what to run. Raises `UserError` for an unknown website or run."""
     if asked.resume is not None:
@@ -356,6 +431,7 @@ async def _build_run_request(asked: _RunOptions, stores: Stores, runs: RunStore)
         values=asked.values,
         step_timeout_s=asked.step_timeout_s,
         objective=asked.objective,
+        job=asked.job,
     )
 
 
@@ -403,5 +479,6 @@ def _build_run_resources(
         asker=find_terminal_prompts(view),
         listeners=[view],
         note=note,
-        model=load_inferencer("plan", asked.model),
+        model=asked.opened or load_inferencer("plan", asked.model),
+        page_text=asked.page_text,
     )

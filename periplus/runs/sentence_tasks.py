@@ -8,7 +8,6 @@ import shlex
 from agent.sentences.sentence_binding import BoundTask, SentenceMeaning, bind_sentence
 from kb_schema.knowledge_base import KnowledgeBase
 from kb_store import Stores, read_knowledge
-from periplus.errors import UserError
 
 
 def is_sentence(text: str | None) -> bool:
@@ -21,13 +20,10 @@ def find_meaning(sentence: str, knowledge: KnowledgeBase) -> SentenceMeaning:
     return bind_sentence(sentence, [*knowledge.workflows.values(), *knowledge.tasks.values()])
 
 
-async def find_sentence_task(sentence: str, stores: Stores, website_id: str) -> BoundTask:
-    """Return the only task that a sentence means. Raises `UserError` that shows at most two, or says that none fits."""
+async def read_meaning(sentence: str, stores: Stores, website_id: str) -> SentenceMeaning:
+    """Return which task or workflow of a website in the store a sentence means."""
     knowledge, _ = await read_knowledge(stores.documents, stores.graph, website_id)
-    meaning = find_meaning(sentence, knowledge)
-    if meaning.task is not None:
-        return meaning.task
-    raise UserError(explain_no_task(meaning), fix=suggest_commands(meaning))
+    return find_meaning(sentence, knowledge)
 
 
 def explain_no_task(meaning: SentenceMeaning) -> str:
@@ -48,7 +44,7 @@ def suggest_commands(meaning: SentenceMeaning) -> str:
     if not meaning.similar:
         return (
             "name the task by its id, or use the words of its name and its inputs, with values in quotes;"
-            " `periplus kb status` shows what is in the store"
+            " `periplus kb status` shows what is in the store; with --model a language model plans it (docs/models.md)"
         )
     return "; ".join(f"`{format_command(each)}`" for each in meaning.similar)
 

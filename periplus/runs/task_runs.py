@@ -46,6 +46,7 @@ from periplus.language_model import write_model_calls
 from periplus.log_setup import bind_run_id, requested_log_listeners
 from periplus.output_folder import SESSION
 from periplus.run_store_adapters import RunStoreKeeping, end_run_record, record_run
+from periplus.runs.sentence_jobs import SentenceJob, SentenceTrace, run_job
 from periplus.session_setup import open_session
 from periplus.settings import load_settings
 
@@ -58,6 +59,7 @@ DOWNLOADS = "downloads"
 
 _INSTEAD = {
     "goal": "navigate again: `periplus run --goal SCREEN`",
+    "sentence": "look on the website what is done, then run the sentence again",
     "undo": "undo the original run again: `periplus run --undo RUN`",
 }
 """Kind of a run that cannot be resumed -> what to do instead."""
@@ -96,18 +98,22 @@ class TaskRunRequest:
     """By what paths are chosen; None: as the tasks and the settings say."""
     storage: JsonValue = None
     """The initial storage state, unless the checkpoint has one."""
+    job: SentenceJob | None = None
+    """A job in words that no task does; `task_id` and `goal` are None then."""
 
     @property
     def kind(self) -> RunKind:
         """Return the kind of the run."""
         if self.undoes:
             return "undo"
+        if self.job is not None:
+            return "sentence"
         return "goal" if self.task_id is None else "task"
 
     @property
     def subject(self) -> str:
         """Return the task's id, or the screen's."""
-        return self.task_id or self.goal or ""
+        return self.job.sentence if self.job is not None else self.task_id or self.goal or ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +136,8 @@ class TaskRunResources:
     """Receives warnings."""
     model: ModelInferencer | None = None
     """The language model that is asked for other approaches to a failed step; None: none."""
+    page_text: bool | None = None
+    """Whether the model gets the page's texts; None: as the settings say."""
 
 
 def build_resume_request(run: StoredRun, *, base_url: str | None = None, **more: object) -> TaskRunRequest:
@@ -185,7 +193,10 @@ async def execute_task_run(run_request: TaskRunRequest, resources: TaskRunResour
         )
         if resources.model is not None:
             resources.model.redact = session.context.redact
-            session.inferencer = ModelReplanner(resources.model, page_text=load_settings().model_page_text)
+            if run_request.job is None:
+                text = resources.page_text
+                page_text = load_settings().model_page_text if text is None else text
+                session.inferencer = ModelReplanner(resources.model, page_text=page_text)
         session.download_folder, session.upload_folder = resources.folder / DOWNLOADS, resources.uploads
         trace = SessionTrace(
             resources.folder / SESSION,
@@ -193,7 +204,7 @@ async def execute_task_run(run_request: TaskRunRequest, resources: TaskRunResour
             context=session.context,
             inputs=run_request.values,
         )
-        session.bus.listen(trace, pages=True)
+        session.bus.listen(trace if run_request.job is None else SentenceTrace(trace), pages=True)
         for listener in (*resources.listeners, *requested_log_listeners()):
             session.bus.listen(listener)
         ended = False
@@ -280,6 +291,8 @@ async def _run_with_agent(
         stop=resources.stop,
     )
     try:
+        if run_request.job is not None and resources.model is not None:
+            return await run_job(engine, run_request.job, resources.model, load_settings())
         if run_request.task_id is None:
             return await reach_screen(engine, run_request.goal or "")
         workflow = await find_workflow(session.knowledge, run_request.task_id)

@@ -48,11 +48,12 @@ class Asked:
 
     @property
     def prompt(self) -> str:
-        """The last message of the user."""
-        content = self.body["messages"][-1]["content"]
-        if isinstance(content, str):
-            return content
-        return "\n".join(part.get("text", "") for part in content)
+        """All messages of the user; pydantic-ai adds one where a prompt has a mark such as `<system>`."""
+        said = [each["content"] for each in self.body["messages"] if each["role"] == "user"]
+        return "\n".join(
+            each if isinstance(each, str) else "\n".join(part.get("text", "") for part in each)
+            for each in said
+        )
 
     @property
     def max_tokens(self) -> int:

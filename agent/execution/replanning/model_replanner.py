@@ -17,6 +17,8 @@ ACTIONS = ("click", "double_click", "fill", "select_option", "check", "uncheck",
 MOST = 3
 _REFERENCE = re.compile(r"e\d+")
 _CONTROL = re.compile(r"\s*e\d+ ")
+_ROW = re.compile(r" @ row .*")
+"""Which row a control is in, by a text of the page."""
 
 
 class SuggestedStep(BaseModel):
@@ -71,4 +73,4 @@ def choose_page_text(outline: str, *, page_text: bool) -> str:
     """Return what is sent of a page's outline; without texts of the page only its controls."""
     if page_text:
         return outline
-    return "\n".join(line for line in outline.splitlines() if _CONTROL.match(line))
+    return "\n".join(_ROW.sub("", line) for line in outline.splitlines() if _CONTROL.match(line))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
-from agent.dangers.danger_words import find_danger_in_words
+from agent.dangers.danger_words import find_harm_in_words
 from agent.locators.page_fingerprints import PageFingerprints
 from agent.locators.page_index import PageIndex
 from agent.locators.page_outline import PageOutline, RefNames, outline_page
@@ -96,7 +96,7 @@ async def _names_of(session: Session, target: str | Selector) -> list[str]:
 
 def is_harmful(name: str) -> bool:
     """Whether the words of a control or an address say that it deletes, pays, sends, signs out or the like."""
-    return find_danger_in_words(name.strip(), pressed=True) is not None
+    return find_harm_in_words(name) is not None
 
 
 def _selector_words(selector: Selector) -> list[str]:

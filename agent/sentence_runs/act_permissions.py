@@ -1,0 +1,205 @@
+"""Decides whether an act is implied by the sentence and its plan, or needs a person's yes.
+
+Words decide, by fixed rules: a model's opinion does not count. A yes is `--allow NAME`, with the danger's name (`deletes`), the
+control's words or `values`, or an answer in the terminal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+
+from agent.dangers.danger_addresses import find_danger_in_address
+from agent.dangers.danger_words import find_harm_in_words
+from agent.locators.page_index import IndexedElement
+from agent.sentence_runs.sentence_plan import SentencePlan, fold
+from agent.sentences.sentence_words import SMALL, stem
+from kb_schema.secret_fields import is_secret_name
+from kb_schema.text_similarity import words
+
+PRESSES = frozenset({"click", "double_click"})
+ENTERS = frozenset({"fill", "select_option", "check", "uncheck"})
+TYPED = frozenset({"fill", "select_option"})
+"""Actions with a value."""
+ACTIONS = ("click", "fill", "select_option", "check", "uncheck", "hover")
+"""What a model may do. Typing single keys, dragging and uploading are not among them."""
+VALUES = "values"
+"""The name by which values are allowed that the plan does not have."""
+REPEATS = "repeats"
+"""The name by which a press that was done already is allowed."""
+NEUTRAL = frozenset(
+    stem(each)
+    for each in [
+        "add",
+        "apply",
+        "back",
+        "cancel",
+        "change",
+        "changes",
+        "close",
+        "confirm",
+        "continue",
+        "create",
+        "done",
+        "edit",
+        "filter",
+        "find",
+        "finish",
+        "go",
+        "home",
+        "list",
+        "menu",
+        "more",
+        "new",
+        "next",
+        "ok",
+        "okay",
+        "open",
+        "previous",
+        "save",
+        "search",
+        "select",
+        "show",
+        "submit",
+        "update",
+        "view",
+        "yes",
+    ]
+)
+"""Words of controls that say nothing of what is done."""
+STEPPING = frozenset(
+    stem(each)
+    for each in [
+        "next",
+        "previous",
+        "back",
+        "more",
+        "menu",
+        "open",
+        "close",
+        "show",
+        "view",
+        "cancel",
+        "filter",
+        "search",
+        "go",
+    ]
+)
+"""Words of controls that may be pressed again: they only lead on."""
+
+
+@dataclass(frozen=True, slots=True)
+class ActJudgement:
+    """Whether an act may be done. `reason` is empty if it may."""
+
+    reason: str = ""
+    allow: str = ""
+    """The name by which it can be allowed; empty: it cannot."""
+
+    @property
+    def may(self) -> bool:
+        """Whether it may be done without a further yes."""
+        return not self.reason
+
+
+MAY = ActJudgement()
+
+
+@dataclass(slots=True)
+class ActPermissions:
+    """The permissions of one run."""
+
+    sentence: str
+    plan: SentencePlan
+    values: Mapping[str, str] = field(default_factory=dict)
+    allowed: AbstractSet[str] = frozenset()
+    """Names of `--allow`, folded; answers of the person are added."""
+    _pressed: set[tuple[str, str]] = field(default_factory=set)
+    """Words of the presses that were done, and the address without its query."""
+
+    def judge(self, element: IndexedElement, action: str, value: str | None, url: str) -> ActJudgement:
+        """Return whether the act may be done on that element of the page at `url`."""
+        names = _list_names(element)
+        name = names[0] if names else ""
+        if element.attributes.get("type") in ("password", "file") or is_secret_name(name):
+            return ActJudgement(f"{name or 'a field'!r} takes a secret or a file: a person has to fill it in")
+        if action in ENTERS:
+            return self._judge_entry(name, action, value)
+        return self._judge_press(element, names, url) if action in PRESSES else MAY
+
+    def note_press(self, element: IndexedElement, url: str) -> None:
+        """Note that a press was done: another one of the same control needs a yes."""
+        self._pressed.add(_press_key(element, url))
+
+    def allow(self, name: str) -> None:
+        """Note a person's yes."""
+        self.allowed = {*self.allowed, fold(name)}
+
+    def _judge_press(self, element: IndexedElement, names: list[str], url: str) -> ActJudgement:
+        name = names[0] if names else ""
+        for each in names:
+            if (harm := find_harm_in_words(each)) is not None:
+                return self._ask(f"{name!r} {harm[0].replace('_', ' ')} ({harm[1]})", harm[0], name)
+        href = element.attributes.get("href", "")
+        if href and (danger := find_danger_in_address(href)) is not None:
+            return self._ask(
+                f"the address of {name!r} {danger[0].replace('_', ' ')} ({danger[1]})", danger[0], name
+            )
+        unsaid = sorted(_content(name) - self._implied() - NEUTRAL)
+        if unsaid or not _content(name):
+            words_of = f" ({', '.join(unsaid)})" if unsaid else ""
+            return self._ask(f"the sentence does not imply to press {name!r}{words_of}", name, name)
+        if _press_key(element, url) in self._pressed and not _content(name) <= STEPPING:
+            return self._ask(f"{name!r} was pressed here already", REPEATS, name)
+        return MAY
+
+    def _judge_entry(self, name: str, action: str, value: str | None) -> ActJudgement:
+        if action in ("check", "uncheck"):
+            unsaid = _content(name) - self._implied() - NEUTRAL
+            return MAY if not unsaid else self._ask(f"the sentence does not imply {name!r}", VALUES, name)
+        if value is None:
+            return ActJudgement(f"{action} needs a value")
+        said = fold(value)
+        whole = fold(" ".join([self.sentence, *self.values.values()]))
+        if not said or said in {fold(each) for each in self.plan.entered} or _stands_in(said, whole):
+            return MAY
+        return self._ask(f"the sentence does not imply to enter {value!r} into {name!r}", VALUES, name)
+
+    def _ask(self, reason: str, allow: str, name: str) -> ActJudgement:
+        if fold(allow) in self.allowed or (name and fold(name) in self.allowed):
+            return MAY
+        return ActJudgement(reason, allow)
+
+    def _implied(self) -> frozenset[str]:
+        said = [self.sentence, *self.plan.controls, *self.plan.entered, *self.values.values()]
+        return frozenset(stem for each in said for stem in _content(each))
+
+
+def _stands_in(said: str, whole: str) -> bool:
+    """Whether a text stands in another one between the bounds of words."""
+    at = whole.find(said)
+    while at >= 0:
+        before, after = whole[at - 1 : at], whole[at + len(said) : at + len(said) + 1]
+        if not (before.isalnum() or after.isalnum()):
+            return True
+        at = whole.find(said, at + 1)
+    return False
+
+
+def _content(text: str) -> frozenset[str]:
+    """Return the stems of the words that say something; numbers, such as counts, do not."""
+    return frozenset(stem(each) for each in words(text) if each not in SMALL and not each.isdecimal())
+
+
+def _list_names(element: IndexedElement) -> list[str]:
+    """Return all that the control is called; what a person reads first."""
+    attributes = element.attributes
+    called = [element.label, element.name, element.text, element.placeholder, element.icon]
+    called += [attributes.get(each, "") for each in ("title", "value", "alt", "aria-label")]
+    return list(dict.fromkeys(each.strip() for each in called if each.strip()))
+
+
+def _press_key(element: IndexedElement, url: str) -> tuple[str, str]:
+    names = _list_names(element)
+    return fold(names[0] if names else ""), url.partition("#")[0].partition("?")[0]

@@ -1,0 +1,306 @@
+"""Runs a job in words: a model chooses one act after the other, and each is checked, bounded, journalled and recorded like a step.
+
+What the model reads of a page can only lead to an act that the sentence and its plan imply (`act_permissions`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Literal
+
+from pydantic import BaseModel, Field
+
+from agent.errors import AgentError
+from agent.events import TaskEnded, TaskStarted
+from agent.execution.navigation_tasks import reach_screen
+from agent.execution.replanning.model_replanner import choose_page_text
+from agent.execution.replanning.suggested_actions import ShownPage
+from agent.execution.single_actions import TASK as SINGLE_ACTION
+from agent.execution.single_actions import perform_single_action
+from agent.execution.task_runner import TaskRunner
+from agent.inferencer import InferenceFailed, ModelInferencer
+from agent.language_models.prompt_files import load_prompt, mark_page_text
+from agent.locators.page_fingerprints import PageFingerprints
+from agent.locators.page_index import IndexedElement
+from agent.locators.page_outline import RefNames, outline_page
+from agent.locators.page_scan import scan_page
+from agent.locators.stable_selectors import choose_selectors
+from agent.page.errors import PageError, PageGone, ScriptFailed
+from agent.sentence_runs.act_permissions import ACTIONS, PRESSES, TYPED, ActJudgement, ActPermissions
+from agent.sentence_runs.change_evidence import ChangeEvidence
+from agent.sentence_runs.sentence_plan import SentencePlan
+from kb_schema.run_records import EvidenceLevel, RunResult, RunStatus, StepRecord
+from kb_schema.selectors import Selector
+from web_pages.page_limits import PageRefused
+
+SENTENCE = "sentence"
+"""The task id of such a run."""
+MOST_REFUSALS = 3
+"""Acts that were refused or not found, one after the other, after which the run ends."""
+MOST_TOLD = 12
+"""Answers of the page that the model is reminded of."""
+_YES = frozenset({"yes", "y"})
+
+
+class NextAct(BaseModel):
+    """What a model answers."""
+
+    kind: Literal["act", "go_to", "done", "give_up"]
+    element: str | None = Field(default=None, max_length=20)
+    action: str | None = Field(default=None, max_length=40)
+    value: str | None = Field(default=None, max_length=2_000)
+    screen: str | None = Field(default=None, max_length=200)
+    why: str = Field(default="", max_length=1_000)
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceBudget:
+    """What a run may use beside its budget for the model."""
+
+    acts: int = 40
+    """Acts and answers of the model in sum."""
+    seconds: float = 900.0
+
+
+class _Stopped(Exception):
+    """Ends the loop with a status."""
+
+    def __init__(self, status: RunStatus, reason: str, hint: str | None = None) -> None:
+        super().__init__(reason)
+        self.status, self.reason, self.hint = status, reason, hint
+
+
+@dataclass(slots=True)
+class SentenceRun:
+    """One run. `run` may be called once."""
+
+    engine: TaskRunner
+    model: ModelInferencer
+    plan: SentencePlan
+    permissions: ActPermissions
+    budget: SentenceBudget = field(default_factory=SentenceBudget)
+    page_text: bool = True
+    """Whether the model gets the page's texts; False: only roles and names of controls."""
+    _names: RefNames = field(default_factory=RefNames)
+    _done: list[str] = field(default_factory=list)
+    _answers: list[str] = field(default_factory=list)
+    _steps: list[StepRecord] = field(default_factory=list)
+    _failed: int = 0
+    _asked_for: ActJudgement | None = None
+    """The last act that needs a yes."""
+
+    async def run(self) -> RunResult:
+        """Do the job; return the result with its evidence. Raises as `TaskRunner.run_task` before the first act."""
+        session, started_at, started = self.engine.session, datetime.now(UTC), time.monotonic()
+        evidence = ChangeEvidence(self.plan)
+        await self._begin()
+        session.bus.tell(TaskStarted(SENTENCE, self.permissions.sentence, 0))
+        seen: Sequence[str] = ()
+        status, error, hint = RunStatus.UNVERIFIED, None, None
+        try:
+            await perform_single_action(self.engine, "navigate", url=session.page.url)
+            await self._loop(evidence, started + self.budget.seconds)
+            held, seen = await evidence.judge(self.engine)
+            status = RunStatus.SUCCESS if held else RunStatus.UNVERIFIED
+            hint = None if held else "; ".join(seen)
+        except _Stopped as stop:
+            status, error, hint = stop.status, stop.reason, stop.hint
+        except InferenceFailed as exc:
+            status, error, hint = RunStatus.FAILURE, str(exc), exc.hint
+        except (AgentError, PageError) as exc:
+            status, error, hint = RunStatus.FAILURE, str(exc), getattr(exc, "hint", None)
+        session.bus.tell(TaskEnded(SENTENCE, status, 0))
+        level = EvidenceLevel.VERIFIED if status is RunStatus.SUCCESS else EvidenceLevel.UNVERIFIED
+        if self._steps and seen:
+            self._steps[-1] = self._steps[-1].model_copy(
+                update={"evidence": tuple(map(session.context.redact, seen))}
+            )
+        complete = status.complete
+        return RunResult(
+            run_id=session.context.run_id,
+            website_id=session.website.website_id,
+            task_id=SENTENCE,
+            goal=session.context.redact(self.permissions.sentence),
+            status=status,
+            evidence=level,
+            started_at=started_at,
+            duration_ms=(time.monotonic() - started) * 1_000,
+            steps=tuple(self._steps),
+            error=None if error is None else session.context.redact(error),
+            hint=None if hint is None else session.context.redact(hint),
+            completion_percentage=100.0 if complete else 0.0,
+            completed_steps=len(self._steps),
+            total_steps=len(self._steps),
+            confidence_score=1.0 if status is RunStatus.SUCCESS else 0.0,
+        )
+
+    async def _begin(self) -> None:
+        """Go to the first page, and sign in where the website says how."""
+        if self.plan.start_screen is not None:
+            result = await reach_screen(self.engine, self.plan.start_screen)
+            if not result.complete:
+                raise AgentError(
+                    f"the first screen {self.plan.start_screen!r} was not reached: {result.error}",
+                    hint=result.hint,
+                )
+        else:
+            await self.engine.guide.arrive()
+
+    async def _loop(self, evidence: ChangeEvidence, ends_at: float) -> None:
+        """Ask and act until the model says that it is done. Raises `_Stopped`, `InferenceFailed`."""
+        for number in range(self.budget.acts):
+            self.engine.stop.check()
+            left_s = ends_at - time.monotonic()
+            if left_s <= 0:
+                raise self._spent(f"{self.budget.seconds:g} seconds")
+            shown = await self._look()
+            await evidence.note_page(self.engine.session.page)
+            try:
+                async with asyncio.timeout(left_s):
+                    act = await self._ask(shown, self.budget.acts - number)
+            except TimeoutError as exc:
+                raise self._spent(f"{self.budget.seconds:g} seconds") from exc
+            if act.kind == "done":
+                return
+            if act.kind == "give_up":
+                raise _Stopped(RunStatus.FAILURE, f"the model gave up: {act.why or 'it said no reason'}")
+            told = await (self._go_to(act) if act.kind == "go_to" else self._act(act, shown, evidence))
+            if told is None:
+                self._failed = 0
+                continue
+            self._failed += 1
+            self._answers.append(told)
+            if self._failed >= MOST_REFUSALS:
+                raise self._refused(told)
+        raise self._spent(f"{self.budget.acts} acts")
+
+    def _spent(self, what: str) -> _Stopped:
+        return _Stopped(
+            RunStatus.FAILURE,
+            f"the budget of the run is spent: {what}; {len(self._done)} acts were done",
+            "look on the website what is done; PERIPLUS_MODEL_MAX_ACTS and _MAX_SECONDS set the budget",
+        )
+
+    def _refused(self, told: str) -> _Stopped:
+        asked = self._asked_for
+        if asked is None:
+            return _Stopped(
+                RunStatus.FAILURE, f"{MOST_REFUSALS} acts in a row could not be done; the last: {told}"
+            )
+        hint = f"if that is meant, run it again with --allow {asked.allow!r}" if asked.allow else None
+        return _Stopped(RunStatus.NEEDS_PERSON, f"a yes is needed: {asked.reason}", hint)
+
+    async def _look(self) -> ShownPage:
+        session = self.engine.session
+        try:
+            index = await scan_page(session.page)
+        except (PageGone, ScriptFailed) as exc:
+            raise AgentError(f"the page does not answer: {exc}", hint="run it again") from exc
+        await session.look()
+        return ShownPage(index, outline_page(index, self._names))
+
+    async def _ask(self, shown: ShownPage, left: int) -> NextAct:
+        session, prompt = self.engine.session, load_prompt("next_act")
+        answers = "\n".join(self._answers[-MOST_TOLD:]) if self.page_text else ""
+        text = prompt.fill(
+            sentence=self.permissions.sentence,
+            plan=self.plan.describe(),
+            done=mark_page_text("\n".join(self._done) or "nothing"),
+            answers=mark_page_text(answers or "none"),
+            screen=session.screen_id or "unknown",
+            screens=", ".join(self.plan.named_screens) or "none",
+            page=mark_page_text(choose_page_text(shown.outline.text, page_text=self.page_text)),
+            actions=", ".join(ACTIONS),
+            left=left,
+        )
+        return await self.model.infer_as(text, NextAct, label=prompt.label)
+
+    async def _go_to(self, act: NextAct) -> str | None:
+        """Go to a known screen; return why not, or None."""
+        if act.screen not in self.plan.named_screens:
+            return f"the plan does not name the screen {act.screen!r}"
+        result = await reach_screen(self.engine, str(act.screen))
+        return self._note(result, f"go to {act.screen}")
+
+    async def _act(self, act: NextAct, shown: ShownPage, evidence: ChangeEvidence) -> str | None:
+        """Do one act; return why it was not done, or None. Raises `_Stopped` if it is not certain whether it happened."""
+        found = await self._find_target(act, shown)
+        if isinstance(found, str):
+            return found
+        element, selector = found
+        session, action = self.engine.session, act.action or ""
+        presses, url = action in PRESSES, session.page.url
+        if presses:
+            await evidence.before_press(session.page)
+        try:
+            result = await perform_single_action(
+                self.engine,
+                action,
+                selector,
+                value=act.value if action in TYPED else None,
+                fingerprint=PageFingerprints(shown.index).of(element.at),
+            )
+        except (AgentError, PageError) as exc:
+            return f"{action}: {exc}"
+        value = f" {act.value!r}" if action in TYPED else ""
+        told = self._note(result, f"{action} {_describe(element)}{value}")
+        if result.status is RunStatus.NEEDS_PERSON:
+            raise _Stopped(RunStatus.NEEDS_PERSON, told or "a person is needed", result.hint)
+        if presses and told is None:
+            accepted = bool(session.presses.accepted)
+            if accepted or element.role != "link":
+                self.permissions.note_press(element, url)
+            await evidence.after_press(session.page, accepted=accepted)
+        return told
+
+    async def _find_target(self, act: NextAct, shown: ShownPage) -> tuple[IndexedElement, Selector] | str:
+        """Return the element of an act and its selector, or why the act may not be done."""
+        at = shown.outline.refs.get(act.element or "")
+        if at is None or act.action not in ACTIONS:
+            return (
+                f"there is no element {act.element!r} on the page"
+                if at is None
+                else f"no action {act.action!r}"
+            )
+        session, element = self.engine.session, shown.index.elements[at]
+        judged = self.permissions.judge(element, act.action, act.value, session.page.url)
+        if not judged.may and not await self._person_says_yes(judged):
+            self._asked_for = judged
+            return f"not done, a person's yes is needed: {judged.reason}"
+        try:
+            (choice,) = await choose_selectors(session.page, shown.index, [at], secrets=session.secret_fields)
+        except (PageGone, ScriptFailed, PageRefused) as exc:
+            return f"the page does not answer: {exc}"
+        return (element, choice.selector) if choice.selector else f"{act.element} cannot be found again"
+
+    async def _person_says_yes(self, judged: ActJudgement) -> bool:
+        asker = self.engine.session.context.asker
+        if asker is None or not judged.allow:
+            return False
+        answer = await asker.ask("yes", f"{judged.reason}. Do it? (yes or no)", secret=False)
+        if (answer or "").strip().casefold() not in _YES:
+            return False
+        self.permissions.allow(judged.allow)
+        return True
+
+    def _note(self, result: RunResult, what: str) -> str | None:
+        """Keep the steps of an act; return what went wrong, or None."""
+        number = len(self._done) + 1
+        own = [each for each in result.steps if each.task_id == SINGLE_ACTION] or list(result.steps)
+        self._steps += [
+            each.model_copy(update={"step_id": f"{number}_{each.step_id}", "task_id": SENTENCE})
+            for each in own
+        ]
+        if not result.complete:
+            return f"{what}: {result.error}"
+        self._done.append(what)
+        return None
+
+
+def _describe(element: IndexedElement) -> str:
+    name = element.label or element.name or element.text or element.placeholder
+    return f"{element.role or element.tag} {name!r}"

@@ -1,0 +1,100 @@
+"""Which acts a sentence and its plan imply, by words alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent.locators.page_index import ElementBox, IndexedElement, Neighbours
+from agent.sentence_runs.act_permissions import ActPermissions
+from agent.sentence_runs.sentence_plan import SentencePlan
+
+SENTENCE = "Create an agent named Ada with the voice Calm"
+PLAN = SentencePlan(controls=["New agent", "Create agent", "Voices"], entered=["Ada", "2026-07-01"])
+PAGE = "http://127.0.0.1/agents/new"
+
+
+def control(label, role="button", **attributes):
+    return IndexedElement(
+        at=0, root=0, parent=None, region=None, tag="button", role=role, name=label, label=label, text="",
+        attributes={each.replace("_", "-"): value for each, value in attributes.items()}, near=Neighbours(),
+        box=ElementBox(0, 0, 1, 1), icon="", visible=True, interactive=True, enabled=True, required=False,
+        checked=None, clickable=False, by_label=False,
+    )  # fmt: skip
+
+
+def judge(element, action="click", value=None, allowed=()):
+    permissions = ActPermissions(SENTENCE, PLAN, {}, frozenset(allowed))
+    return permissions.judge(element, action, value, PAGE)
+
+
+@pytest.mark.parametrize(
+    "label",
+    ["New agent", "Create", "Save", "Next", "Agents (12)", "CREATE AGENT", "Save changes", "Voices", "Ada"],
+)
+def test_what_sentence_and_plan_say_and_what_says_nothing_may_be_pressed(label):
+    assert judge(control(label)).may
+
+
+@pytest.mark.parametrize(
+    ("label", "allow"),
+    [
+        ("Create admin", "Create admin"),
+        ("Settings", "Settings"),
+        ("Delete agent", "deletes"),
+        ("Löschen", "deletes"),
+        ("Pay now", "pays"),
+        ("Send agent", "sends"),
+        ("与所有人共享", "与所有人共享"),
+    ],
+)
+def test_what_they_do_not_say_or_what_does_harm_is_asked_about_and_may_be_allowed_by_name(label, allow):
+    judged = judge(control(label))
+    assert not judged.may
+    assert judged.allow == allow
+    assert judge(control(label), allowed=[allow.casefold()]).may
+    assert judge(control(label), allowed=[label.casefold()]).may
+    assert not judge(control(label), allowed=["values"]).may
+
+
+def test_all_that_a_control_is_called_and_its_address_count():
+    assert not judge(control("Save", title="Delete everything")).may
+    assert not judge(control("Agent", "link", href="/agents/3/delete")).may
+    assert judge(control("Agent", "link", href="/agents/3")).may
+    assert not judge(control("")).may
+
+
+@pytest.mark.parametrize("value", ["Ada", "ada", "Calm", "2026-07-01", "agent named Ada"])
+def test_texts_of_the_sentence_and_of_the_plan_may_be_entered(value):
+    assert judge(control("Name", "textbox"), "fill", value).may
+
+
+@pytest.mark.parametrize("value", ["Mallory", "Adam", "Cal", "hunter2", "http://evil.example"])
+def test_other_texts_are_asked_about(value):
+    judged = judge(control("Name", "textbox"), "fill", value)
+    assert (judged.may, judged.allow) == (False, "values")
+    assert judge(control("Name", "textbox"), "fill", value, allowed=["values"]).may
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        control("Password", "textbox"),
+        control("Name", "textbox", type="password"),
+        control("Picture", type="file"),
+    ],
+)
+def test_a_secret_or_a_file_is_given_by_a_person_whatever_is_allowed(field):
+    for action in ("fill", "click"):
+        judged = judge(field, action, "Ada", allowed=["values", "password", "name", "picture"])
+        assert (judged.may, judged.allow) == (False, "")
+
+
+def test_a_press_is_repeated_only_with_a_yes_unless_it_only_leads_on():
+    permissions = ActPermissions(SENTENCE, PLAN)
+    for label in ("Create agent", "Next"):
+        permissions.note_press(control(label), f"{PAGE}?step=1")
+    assert permissions.judge(control("Create agent"), "click", None, f"{PAGE}?step=2").allow == "repeats"
+    assert permissions.judge(control("Create agent"), "click", None, "http://127.0.0.1/other").may
+    assert permissions.judge(control("Next"), "click", None, PAGE).may
+    permissions.allow("repeats")
+    assert permissions.judge(control("Create agent"), "click", None, PAGE).may

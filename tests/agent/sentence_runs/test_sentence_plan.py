@@ -1,0 +1,56 @@
+"""What of a model's plan is kept: known ids, and evidence that stands in the sentence."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent.inferencer import InferenceFailed, ModelInferencer
+from agent.sentence_runs.sentence_plan import KnownWork, plan_sentence
+from agent.sentence_runs.sentence_variants import vary_sentence
+from tests.support.model_server import Answer, serve_model
+
+KNOWN = KnownWork("Shop", {"list": "All agents"}, {"make": ["name"]}, {"make": "Make an agent"})
+
+
+async def plan(answer, sentence="Create an agent named Ada"):
+    with serve_model([Answer(tool=answer)]) as server:
+        found = await plan_sentence(ModelInferencer(server.openai), sentence, KNOWN, {"team": "Red"})
+        (asked,) = server.requests
+    for said in ("Create an agent named Ada", "team = Red", "list: All agents", "make: Make an agent (name)"):
+        assert said in asked.prompt
+    return found
+
+
+async def test_unknown_ids_and_evidence_that_the_sentence_does_not_have_are_dropped():
+    found = await plan(
+        {
+            "task_id": "no_such",
+            "start_screen": "nowhere",
+            "screens": ["list", "nowhere"],
+            "shown_when_done": ["Ada", "Welcome", " ", "red"],
+            "gone_when_done": ["Mallory"],
+            "controls": ["x" * 2_000],
+        }
+    )
+    assert (found.task_id, found.start_screen, found.named_screens) == (None, None, ("list",))
+    assert (found.shown_when_done, found.gone_when_done) == (["Ada", "red"], [])
+    assert len(found.controls[0]) == 300
+
+
+async def test_a_known_task_is_kept_with_its_values():
+    found = await plan({"task_id": "make", "task_values": {"name": "Ada"}})
+    assert (found.task_id, found.task_values) == ("make", {"name": "Ada"})
+
+
+async def test_further_sentences_are_others_and_enough():
+    said = [
+        "Create an agent named Ada",
+        "Create an agent named Bo",
+        "create an  agent named bo",
+        "Create an agent named Cy",
+    ]
+    with serve_model([Answer(tool={"sentences": said})]) as server:
+        model = ModelInferencer(server.openai)
+        assert await vary_sentence(model, said[0], 2) == [said[1], said[3]]
+        with pytest.raises(InferenceFailed, match="2 of 3 further sentences"):
+            await vary_sentence(model, said[0], 3)

@@ -1,0 +1,264 @@
+"""`periplus run "a sentence" --model`: a job that no task does, by single acts that the sentence implies, with evidence."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from agent.execution.task_runner import TaskRunner
+from agent.inferencer import ModelInferencer
+from agent.language_models import metered_model
+from agent.language_models.model_budget import ModelBudget, ModelMeter
+from agent.sentence_runs.act_permissions import ActPermissions
+from agent.sentence_runs.sentence_plan import SentencePlan
+from agent.sentence_runs.sentence_run import SentenceBudget, SentenceRun
+from kb_schema.run_records import RunStatus
+from tests.support import warm
+from tests.support.model_policies import follow, page_of
+from tests.support.model_server import Answer, serve_model
+
+pytestmark = pytest.mark.sampled(0.5)
+
+HARBOUR = Path(__file__).parent.parent / "data" / "harbour"
+SENTENCE = "Moor the vessel Skua at the quay, 12 m long"
+PLAN = {
+    "start_screen": "quay",
+    "steps": ["Open the form", "Enter the name", "Choose the length", "Moor"],
+    "controls": ["Register a boat", "Moor"],
+    "entered": ["Skua", "12 m"],
+    "shown_when_done": ["Skua"],
+}
+MOOR = [
+    {"on": "Register a boat", "action": "click"},
+    {"on": "Boat name", "action": "fill", "value": "Skua"},
+    {"on": "Length", "action": "select_option", "value": "12 m"},
+    {"on": "Moor", "action": "click"},
+]
+
+
+@pytest.fixture
+def kb(tmp_path):
+    """The harbour's screens and paths, without its tasks."""
+    folder = tmp_path / "kb"
+    shutil.copytree(HARBOUR / "kb", folder)
+    for each in ("tasks", "flows"):
+        shutil.rmtree(folder / each)
+    loaded = warm.run("periplus", "kb", "load", str(folder), cwd=tmp_path)
+    assert loaded.returncode == 0, loaded.stdout + loaded.stderr
+    return folder
+
+
+def run(site, cwd, sentence, *more, env=None, timeout=110):
+    return warm.run(
+        "periplus", "run", sentence, "--base-url", site.url, "--headless", *more,
+        cwd=cwd, env={"COLUMNS": "200", **(env or {})}, timeout=timeout,
+    )  # fmt: skip
+
+
+def test_a_job_that_no_task_does_is_done_within_its_plan_and_shown_by_evidence(site, tmp_path, kb):
+    with serve_model(follow(PLAN, MOOR)) as server:
+        done = run(site, tmp_path, SENTENCE, "--model", server.openai, "--yes", "--json", "--out", "a")
+        calls = len(server.requests)
+        planned = server.requests[0].prompt
+    assert done.returncode == 0, done.stdout + done.stderr
+    result = json.loads(done.stdout)
+    assert (result["status"], result["evidence"]) == ("success", "verified")
+    assert site.state()["boats"] == [{"name": "Skua", "length": "12"}]
+    assert result["model_use"]["calls"] == calls == 6
+    assert result["model_use"]["cost_usd"] > 0
+    assert "when the page was opened again: 'Skua' appears" in result["steps"][-1]["evidence"][0]
+    assert "boats moored" not in planned  # the plan is made before any page is seen
+    kept = [json.loads(line) for line in (tmp_path / "a" / "model_calls.jsonl").read_text().splitlines()]
+    assert [each["prompt"] for each in kept] == ["plan_sentence/1", *["next_act/1"] * 5]
+    listed = warm.run("periplus", "runs", "list", cwd=tmp_path, env={"COLUMNS": "200"}).stdout
+    assert "sentence" in listed
+
+
+def test_without_a_model_the_sentence_is_refused_and_with_one_the_plan_is_shown_and_asked_about(
+    site, tmp_path, kb
+):
+    refused = run(site, tmp_path, SENTENCE)
+    assert refused.returncode == 2
+    assert "no task does what the sentence says" in refused.stderr
+    assert "--model" in refused.stderr
+    with serve_model(follow(PLAN, MOOR)) as server:
+        asked = run(site, tmp_path, SENTENCE, "--model", server.openai)
+        assert len(server.requests) == 1
+        only = run(site, tmp_path, SENTENCE, "--model", server.openai, "--plan")
+    assert asked.returncode == 2
+    assert "presses: Register a boat, Moor" in asked.stdout
+    assert "add --yes" in asked.stderr
+    assert only.returncode == 0
+    assert site.state()["boats"] == []
+
+
+def test_without_page_texts_only_controls_are_sent(site, tmp_path, kb):
+    site.moor("Gannet")
+    with serve_model(follow(PLAN, MOOR)) as server:
+        done = run(site, tmp_path, SENTENCE, "--model", server.openai, "--yes", "--no-page-text")
+        sent = [asked.text for asked in server.requests]
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert all("boats moored" not in each and "Gannet" not in each for each in sent)
+    assert "Register a boat" in sent[1]
+
+
+# -- in this process ----------------------------------------------------------------------------------
+
+
+async def test_what_is_gone_is_evidence_too(session, site):
+    site.moor("Skua", "Gannet")
+    plan = {"start_screen": "quay", "controls": ["Cast off"], "gone_when_done": ["Skua"]}
+    done = await do(session, "Cast off the boat Skua", plan, [{"on": "Cast off", "action": "click"}])
+    assert (done.status, done.evidence) == (RunStatus.SUCCESS, "verified")
+    assert [each["name"] for each in site.state()["boats"]] == ["Gannet"]
+
+
+async def test_a_model_that_says_done_without_doing_anything_is_unverified(session, site):
+    """An older boat of that name is there, and a link leads to it."""
+    site.moor("Skua")
+    acts = [{"on": "Register a boat", "action": "click"}, {"on": "Quay", "action": "click"}]
+    done = await do(session, SENTENCE, {**PLAN, "controls": ["Register a boat", "Quay"]}, acts)
+    assert done.status is RunStatus.UNVERIFIED
+    assert "no press sent a change" in done.hint
+    assert len(site.state()["boats"]) == 1
+
+
+async def test_a_refused_form_is_no_evidence_although_an_older_boat_has_that_name(session, site):
+    site.moor("Skua")
+    done = await do(session, SENTENCE, PLAN, [MOOR[0], MOOR[3], {"kind": "go_to", "screen": "quay"}])
+    assert done.status in (RunStatus.UNVERIFIED, RunStatus.FAILURE)
+    assert len(site.state()["boats"]) == 1
+
+
+async def test_the_same_press_is_not_done_twice(session, site):
+    done = await do(session, SENTENCE, PLAN, [*MOOR, *MOOR, *MOOR[3:], *MOOR[3:]])
+    assert done.status is RunStatus.NEEDS_PERSON
+    assert "was pressed here already" in done.error
+    assert "--allow 'repeats'" in done.hint
+    assert [each["name"] for each in site.state()["boats"]] == ["Skua"]
+
+
+async def test_a_value_that_the_sentence_does_not_have_is_not_entered_without_a_yes(session, site):
+    acts = [MOOR[0], *[{**MOOR[1], "value": "Gannet"}] * 3]
+    done = await do(session, SENTENCE, PLAN, acts)
+    assert done.status is RunStatus.NEEDS_PERSON
+    assert "does not imply to enter 'Gannet'" in done.error
+    allowed = await do(session, SENTENCE, PLAN, [MOOR[0], acts[1], MOOR[3]], allowed={"values"})
+    assert allowed.status is RunStatus.UNVERIFIED  # "Skua" is nowhere
+    assert [each["name"] for each in site.state()["boats"]] == ["Gannet"]
+
+
+async def test_what_does_harm_needs_a_yes_also_if_the_plan_names_it_and_a_person_may_give_it(session, site):
+    await add_button(session, "Delete account")
+    plan = {**PLAN, "controls": ["Delete account"]}
+    press = [{"on": "Delete account", "action": "click"}] * 3
+    refused = await do(session, "Delete account of Skua", plan, press)
+    assert refused.status is RunStatus.NEEDS_PERSON
+    assert "deletes (delete)" in refused.error
+    assert await pressed(session) == 0
+
+    asked = []
+
+    class Person:
+        async def ask(self, name, prompt, *, secret):
+            asked.append(prompt)
+            return "yes"
+
+    session.context.asker = Person()
+    await do(session, "Delete account of Skua", plan, press[:1])
+    assert await pressed(session) == 1
+    assert "deletes (delete)" in asked[0]
+
+
+async def test_a_run_ends_when_its_acts_or_its_time_are_spent(session):
+    acts = [{"on": "Fog", "action": "hover"}] * 50
+    done = await do(session, SENTENCE, PLAN, acts, budget=SentenceBudget(acts=4))
+    assert done.status is RunStatus.FAILURE
+    assert "the budget of the run is spent: 4 acts" in done.error
+    late = await do(session, SENTENCE, PLAN, acts, budget=SentenceBudget(seconds=0.001))
+    assert "0.001 seconds" in late.error
+
+
+async def test_a_model_whose_budget_is_spent_ends_the_run_with_the_reason(session, site):
+    done = await do(session, SENTENCE, PLAN, MOOR, calls=2)
+    assert done.status is RunStatus.FAILURE
+    assert "the budget for the language model is spent: calls 2" in done.error
+    assert site.state()["boats"] == []
+
+
+ACTS = ("click", "fill", "select_option", "check", "hover", "press", "nothing")
+VALUES = ("Skua", "12 m", "6", "Gannet", "'; --", "")
+
+
+@pytest.mark.parametrize("seed", range(10))
+async def test_whatever_a_model_answers_the_run_is_bounded_and_does_nothing_twice(
+    session, site, seed, monkeypatch
+):
+    """A random policy: references, actions, values and screens by chance, among them those of the plan."""
+    site.moor("Gannet")
+    monkeypatch.setattr(metered_model, "USUAL_WAIT_S", 0.0)
+    drawn = random.Random(seed)
+
+    def policy(asked):
+        if drawn.random() < 0.1:
+            return drawn.choice(
+                [Answer(status=500), Answer("no form"), Answer(raw=b"{"), Answer(tool={"kind": "no"})]
+            )
+        kind = drawn.choice(["act"] * 8 + ["go_to", "done"])
+        refs = re.findall(r"^\s*(e\d+) ", page_of(asked), re.MULTILINE)
+        element = drawn.choice([*refs, "e999", "no"])
+        act = {"kind": kind, "element": element, "action": drawn.choice(ACTS), "value": drawn.choice(VALUES)}
+        return Answer(tool={**act, "screen": drawn.choice(["quay", "boat_new", "nowhere"])})
+
+    plan = {**PLAN, "controls": [*PLAN["controls"], "Quay", "Fog"], "screens": ["quay", "boat_new"]}
+    with serve_model(policy) as server:
+        meter = ModelMeter(ModelBudget(calls=25, tokens=60_000, cost_usd=0.02))
+        model = ModelInferencer(server.openai, meter=meter)
+        done = await SentenceRun(
+            TaskRunner(session),
+            model,
+            SentencePlan.model_validate(plan),
+            ActPermissions(SENTENCE, SentencePlan.model_validate(plan)),
+            SentenceBudget(acts=12),
+        ).run()
+        assert len(server.requests) == meter.use.calls <= 25
+        assert sum(map(sum, server.billed)) <= meter.use.tokens <= 60_000
+    assert meter.use.cost_usd <= 0.02 + 1e-12
+    assert len(done.steps) <= 13
+    boats = [each["name"] for each in site.state()["boats"]]
+    assert boats in (["Gannet"], ["Gannet", "Skua"], ["Gannet", "6"], ["Gannet", "12 m"]), boats
+    assert done.status is not RunStatus.SUCCESS or boats == ["Gannet", "Skua"]
+
+
+async def do(session, sentence, plan, acts, *, allowed=(), calls=100, budget=None):
+    """Run a job in this process with a model that follows the acts."""
+    parsed = SentencePlan.model_validate(plan)
+    policy = follow(plan, acts)
+    with serve_model(policy) as server:
+        model = ModelInferencer(
+            server.openai, meter=ModelMeter(ModelBudget(calls=calls)), redact=session.context.redact
+        )
+        permissions = ActPermissions(sentence, parsed, {}, frozenset(allowed))
+        run = SentenceRun(TaskRunner(session), model, parsed, permissions, budget or SentenceBudget())
+        return await run.run()
+
+
+async def add_button(session, words):
+    """Put a button on every page; its presses are counted in the browser."""
+    script = """words => addEventListener("DOMContentLoaded", () => {
+      const button = document.createElement("button");
+      button.textContent = words;
+      button.type = "button";
+      button.onclick = () => { localStorage.pressed = Number(localStorage.pressed || 0) + 1; };
+      document.body.append(button);
+    })"""
+    await session.page.add_init_script(f"({script})({json.dumps(words)})")
+
+
+async def pressed(session):
+    return int(await session.page.evaluate("localStorage.pressed || 0"))
