@@ -214,6 +214,7 @@ class BrowserTabs:
         website_id = await self._find_website(origin)
         if website_id is None and (url is not None or self._is_ours(tab.page)):
             await self._check_address(tab, url)
+        await self.source.prepare(tab.page)
         tab.held = HeldContext(self._open_session(tab.page, website_id, origin))
         tab.session, tab.engine, tab.trace = await tab.held.open()
         tab.website_id = website_id
@@ -243,7 +244,7 @@ class BrowserTabs:
                 base_url = origin
             name = website_id or WITHOUT_KNOWLEDGE
             opening = open_session(
-                stores, self.source.context, name, base_url=base_url, runs=self._runs, page=page
+                stores, self.source.lent.as_context(), name, base_url=base_url, runs=self._runs, page=page
             )
             session = await stack.enter_async_context(opening)
             session.upload_folder = self._uploads
@@ -267,7 +268,7 @@ class BrowserTabs:
         session, _ = tab.working_session()
         page, session.page = session.page, tab.page
         session.touched()
-        self.source.own.add(page)
+        self.source.lent.take(page)
         opened = next((each for each in self._tabs.values() if each.page == page), None) or self._add(page)
         self._current = opened.tab_id
         await self.follow(opened)
@@ -301,7 +302,7 @@ class BrowserTabs:
             tab_id = f"{tab_id}a"
         tab = self._tabs[tab_id] = BrowserTab(tab_id, page)
         if self._is_ours(page):
-            page.on("popup", self.source.note_popup)
+            self.source.lent.take(page)
         return tab
 
 

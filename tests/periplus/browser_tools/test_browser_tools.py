@@ -31,7 +31,7 @@ from mcp_server.security.call_limits import CallLimits
 from mcp_server.tool_reference import update_reference
 from periplus.browser_tools.address_policy import OpenMode
 from periplus.browser_tools.browser_server import LEFT_OUT, open_browser_server
-from periplus.browser_tools.browser_source import BrowserOptions
+from periplus.session_setup import BrowserOptions
 from periplus.browser_tools.browser_tool_reference import BEGIN, list_browser_tools
 from periplus.cli import app
 from periplus.errors import UserError
