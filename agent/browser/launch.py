@@ -139,16 +139,26 @@ async def launch(
 
 
 async def launch_profile(
-    playwright: Playwright, folder: Path, *, headless: bool = True, settings: LaunchSettings | None = None
+    playwright: Playwright,
+    folder: Path,
+    *,
+    headless: bool = True,
+    settings: LaunchSettings | None = None,
+    fills_window: bool = False,
 ) -> BrowserContext:
-    """Start Chromium with the profile in a folder, 1280 x 720; the browser ends with the returned context.
+    """Start Chromium with the profile in a folder; the browser ends with the returned context.
+
+    Pages have 1280 x 720 pixels; `fills_window`: as many as the window.
 
     Raises `BrowserMissing` and `SandboxModeUnknown`, as `launch` does.
     """
     options = _chromium_options(settings or LaunchSettings(), headless=headless)
     width, height = VIEWPORT
     return await playwright.chromium.launch_persistent_context(
-        folder, **options, viewport={"width": width, "height": height}
+        folder,
+        **options,
+        no_viewport=fills_window or None,
+        viewport=None if fills_window else {"width": width, "height": height},
     )
 
 

@@ -9,7 +9,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 import uvicorn
@@ -24,6 +24,7 @@ from mcp_server.security.call_limits import CallLimits
 from mcp_server.security.http_app import MCP_PATH, HttpAccessPolicy, create_http_app
 from mcp_server.server import create_server
 from mcp_server.tool_server import ToolServer
+from periplus.commands.command_options import AllowRemoteCdp, CdpEndpoint, Channel, ProxyServer, UserDataDir
 from periplus.commands.mcp_tokens import app as tokens
 from periplus.errors import UserError
 from periplus.knowledge_server import choose_path_engines
@@ -31,10 +32,8 @@ from periplus.log_setup import log_to_stderr
 from periplus.mcp_settings import load_mcp_settings
 from periplus.run_store_adapters import open_run_store
 from periplus.server_sockets import format_url_host, open_listening_socket, parse_base_urls
+from periplus.session_setup import BrowserOptions
 from periplus.store_selection import ArangoUrl, MongoUrl, open_selected_stores
-
-if TYPE_CHECKING:
-    from periplus.browser_tools.browser_source import BrowserOptions
 
 GRACE_S = 3
 """Seconds that open streams may take to end when the server stops."""
@@ -132,21 +131,10 @@ def mcp(
             help="Work in a browser, too: look, go_to, act, read, tabs, run_task. docs/browser-tools.md",
         ),
     ] = False,
-    cdp_endpoint: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL", help="Work in a running Chrome (--remote-debugging-port). Implies --browser."
-        ),
-    ] = None,
-    allow_remote_cdp: Annotated[
-        bool, typer.Option("--allow-remote-cdp", help="--cdp-endpoint may be on another machine.")
-    ] = False,
-    user_data_dir: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="With --browser: the profile of the browser.")
-    ] = None,
-    channel: Annotated[
-        str | None, typer.Option(help="With --browser: an installed browser, such as chrome or msedge.")
-    ] = None,
+    cdp_endpoint: CdpEndpoint = None,
+    allow_remote_cdp: AllowRemoteCdp = False,
+    user_data_dir: UserDataDir = None,
+    channel: Channel = None,
     storage_state: Annotated[
         Path | None,
         typer.Option(
@@ -156,9 +144,7 @@ def mcp(
             help="With --browser: a Playwright storage state to start with.",
         ),
     ] = None,
-    proxy_server: Annotated[
-        str | None, typer.Option(metavar="URL", help="With --browser: the proxy of the browser.")
-    ] = None,
+    proxy_server: ProxyServer = None,
     all_tools: Annotated[
         bool,
         typer.Option("--all-tools", help="With --browser: also the rarer questions to the knowledge base."),
@@ -221,8 +207,6 @@ def mcp(
         )
     options = None
     if eyes:
-        from periplus.browser_tools.browser_source import BrowserOptions  # noqa: PLC0415 - imports Playwright
-
         options = BrowserOptions(
             cdp_endpoint,
             allow_remote_cdp,

@@ -48,21 +48,27 @@ async def open_browser_context(
 
 @asynccontextmanager
 async def open_working_context(
-    options: BrowserOptions, storage: StorageState | None = None, *, bare: bool = False
+    options: BrowserOptions,
+    storage: StorageState | None = None,
+    *,
+    bare: bool = False,
+    for_person: bool = False,
 ) -> AsyncIterator[BrowserContext]:
     """Open a context for one job: in a given browser the person's own, lent; else a new one, or that of the profile.
 
     `storage` is for new contexts: a given browser and a profile have their own cookies. `bare`: without the in-page
     library and the overlay, for a context that installs what it needs. A given browser gets neither: they are put into
-    our pages when they are called. Raises `UserError` if the browser cannot be started or does not answer.
+    our pages when they are called. `for_person`: a person works in it, so its pages fill the window, their dialogs are
+    left to the person, and no page is ended that does not answer; it implies `bare`. Raises `UserError` if the browser cannot be started or does not answer.
     """
     options.check()
     if options.storage_state is not None:
         storage = read_storage_state_file(options.storage_state)
     if options.given:
         async with start_browser(options=options) as browser:
-            lent = LentContext(take_given_context(browser, options))
-            watch_context(lent.as_context())
+            lent = LentContext(take_given_context(browser, options), answers_dialogs=not for_person)
+            if not for_person:
+                watch_context(lent.as_context())
             try:
                 yield lent.as_context()
             finally:
@@ -71,18 +77,36 @@ async def open_working_context(
     if options.user_data_dir is None:
         async with (
             start_browser(options=options) as browser,
-            open_fresh_context(browser, storage, bare=bare) as context,
+            _open_persons_context(browser, storage)
+            if for_person
+            else open_fresh_context(browser, storage, bare=bare) as context,
         ):
             yield context
         return
     async with async_playwright() as playwright:
-        context = await _start_profile(playwright, options, options.user_data_dir)
+        context = await _start_profile(playwright, options, options.user_data_dir, fills_window=for_person)
         try:
-            await _install(context, bare=bare)
+            if for_person:
+                leave_dialogs(context)
+            else:
+                await _install(context, bare=bare)
             yield context
         finally:
             with suppress(PlaywrightError):  # the browser may be gone
                 await context.close()
+
+
+@asynccontextmanager
+async def _open_persons_context(
+    browser: Browser, storage: StorageState | None
+) -> AsyncIterator[BrowserContext]:
+    context = await browser.new_context(no_viewport=True, storage_state=storage)
+    leave_dialogs(context)
+    try:
+        yield context
+    finally:
+        with suppress(PlaywrightError):
+            await context.close()
 
 
 @asynccontextmanager
@@ -172,11 +196,15 @@ async def _start(playwright: Playwright, options: BrowserOptions, settings: Laun
         raise _to_user_error(exc, settings) from exc
 
 
-async def _start_profile(playwright: Playwright, options: BrowserOptions, folder: Path) -> BrowserContext:
+async def _start_profile(
+    playwright: Playwright, options: BrowserOptions, folder: Path, *, fills_window: bool
+) -> BrowserContext:
     headless = _choose_headless(options)
     settings = LaunchSettings(channel=options.channel, proxy_server=options.proxy_server)
     try:
-        return await launch_profile(playwright, folder, headless=headless, settings=settings)
+        return await launch_profile(
+            playwright, folder, headless=headless, settings=settings, fills_window=fills_window
+        )
     except (BrowserMissing, SandboxModeUnknown, PlaywrightError, OSError, ValueError) as exc:
         raise _to_user_error(exc, settings) from exc
 

@@ -24,10 +24,17 @@ class LentContext:
     """
 
     def __init__(
-        self, context: BrowserContext, own: set[Page] | None = None, *, foreign: bool = True
+        self,
+        context: BrowserContext,
+        own: set[Page] | None = None,
+        *,
+        foreign: bool = True,
+        answers_dialogs: bool = True,
     ) -> None:
-        """`own`: a set that also gets the pages. `foreign`: whether the context is a person's."""
-        self.foreign = foreign
+        """`own`: a set that also gets the pages. `foreign`: whether the context is a person's.
+        `answers_dialogs`: whether dialogs of our pages are answered as in a task; else the person answers them.
+        """
+        self.foreign, self._answers_dialogs = foreign, answers_dialogs
         self._context = context
         self.own: set[Page] = set() if own is None else own
         self._pages: list[Page] = []
@@ -94,7 +101,8 @@ class LentContext:
         self.own.add(page)
         self._pages.append(page)
         page.on("popup", self._take_popup)
-        watch_page(page)  # answers dialogs: in a given browser nothing else does
+        if self._answers_dialogs:
+            watch_page(page)  # in a given browser nothing else answers them
         for event, listener in self._listeners:
             if event == "page":
                 listener(page)
