@@ -28,6 +28,7 @@ from mcp_server.knowledge.view_cache import ViewCache
 from periplus.browser_tools.address_policy import AddressPolicy, AddressRefused, OpenMode
 from periplus.browser_tools.browser_source import BrowserSource
 from periplus.browser_tools.errors import NoPage, UnknownTab
+from periplus.browser_tools.websites_by_origin import find_website
 from periplus.run_store_adapters import RunStoreKeeping
 from periplus.session_setup import open_session
 from periplus.trial_stores import open_trial_stores
@@ -211,7 +212,7 @@ class BrowserTabs:
         if tab.session is not None and origin in tab.session.allowed_origins:
             return
         await tab.leave_website()
-        website_id = await self._find_website(origin)
+        website_id = await find_website(self._views, self._base_urls, origin)
         if website_id is None and (url is not None or self._is_ours(tab.page)):
             await self._check_address(tab, url)
         await self.source.prepare(tab.page)
@@ -253,15 +254,6 @@ class BrowserTabs:
             session.bus.listen(recorder, pages=True)
             stack.push_async_callback(recorder.close)
             yield session, TaskRunner(session, keeping=RunStoreKeeping(self._runs)), folder
-
-    async def _find_website(self, origin: str) -> str | None:
-        """Return the website of the knowledge base that runs at this origin."""
-        for website_id in await self._views.websites():
-            website = (await self._views.current(website_id)).view.knowledge.website
-            base_url = self._base_urls.get(website_id, website.base_url)
-            if origin in {origin_of(base_url), *map(origin_of, website.allowed_origins)}:
-                return website_id
-        return None
 
     async def take_followed(self, tab: BrowserTab) -> BrowserTab:
         """Return the tab that an act in `tab` opened, now the present one. `tab` keeps its own page."""

@@ -9,7 +9,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 import uvicorn
@@ -34,6 +34,9 @@ from periplus.run_store_adapters import open_run_store
 from periplus.server_sockets import format_url_host, open_listening_socket, parse_base_urls
 from periplus.session_setup import BrowserOptions
 from periplus.store_selection import ArangoUrl, MongoUrl, open_selected_stores
+
+if TYPE_CHECKING:
+    from periplus.browser_tools.wrapped_server import WrappedServer
 
 GRACE_S = 3
 """Seconds that open streams may take to end when the server stops."""
@@ -85,6 +88,7 @@ class _McpOptions:
     """Whether several clients may use the server."""
     all_tools: bool
     snapshots: Path | None
+    wrap: str | None
     opened: Opened
 
 
@@ -145,6 +149,15 @@ def mcp(
         ),
     ] = None,
     proxy_server: ProxyServer = None,
+    wrap: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COMMAND",
+            show_default=False,
+            help="Start Playwright's MCP server with this command and pass its tools on; on known pages a summary takes "
+            "the place of the snapshot. docs/browser-tools.md",
+        ),
+    ] = None,
     all_tools: Annotated[
         bool,
         typer.Option("--all-tools", help="With --browser: also the rarer questions to the knowledge base."),
@@ -205,6 +218,11 @@ def mcp(
         raise UserError(
             f"{alone[0]} needs --browser or --cdp-endpoint", fix=f"add one, or leave {alone[0]} out"
         )
+    if wrap is not None and (eyes or agent or read_only or transport is Transport.HTTP):
+        raise UserError(
+            "--wrap goes with stdio and without --browser, --cdp-endpoint, --agent and --read-only",
+            fix="give options of the browser to the wrapped command",
+        )
     options = None
     if eyes:
         options = BrowserOptions(
@@ -230,6 +248,7 @@ def mcp(
         transport is Transport.HTTP,
         all_tools,
         _choose_snapshots_folder(snapshots or settings.snapshots, transport),
+        wrap,
         opened or (Opened.WEB if transport is Transport.STDIO else Opened.KNOWN),
     )
     opening, run_store = open_selected_stores(mongodb_url, arangodb_url), open_run_store(mongodb_url)
@@ -272,9 +291,17 @@ async def _serve(
 
 
 @asynccontextmanager
-async def _server(stores: Stores, runs: RunStore, wanted: _McpOptions) -> AsyncIterator[ToolServer]:
-    """Open the knowledge server or the agent server on these stores."""
+async def _server(
+    stores: Stores, runs: RunStore, wanted: _McpOptions
+) -> AsyncIterator[ToolServer | WrappedServer]:
+    """Open the server that the options ask for on these stores."""
     async with _follow_stores(stores, wanted) as (views, engines):
+        if wanted.wrap is not None:
+            from periplus.browser_tools.wrapped_server import open_wrapped_server  # noqa: PLC0415 - imports the client
+
+            async with open_wrapped_server(wanted.wrap, stores, views, wanted.base_urls) as wrapped:
+                yield wrapped
+            return
         if wanted.browser is not None:
             from periplus.browser_tools.address_policy import OpenMode  # noqa: PLC0415 - beside the next
             from periplus.browser_tools.browser_server import open_browser_server  # noqa: PLC0415 - imports Playwright
