@@ -419,6 +419,12 @@ def _measure_kept_map(parser: argparse.ArgumentParser, options: argparse.Namespa
     )
 
 
+def _measure_maps(parser: argparse.ArgumentParser, options: argparse.Namespace, console: Console) -> None:
+    if unknown := set(options.applications) - set(_list_mapped()):
+        parser.error(f"map_screens.yaml and map_views.yaml have no {', '.join(sorted(unknown))}")
+    asyncio.run(_map(options.applications, options.seconds, options.keep, console, again=options.again))
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; return its exit code."""
     parser = _build_parser()
@@ -438,9 +444,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     elif options.command == "check":
         return 1 if asyncio.run(check(APPLICATIONS[options.application], options.jobs, console)) else 0
     elif options.command == "map":
-        if unknown := set(options.applications) - set(_list_mapped()):
-            parser.error(f"map_screens.yaml and map_views.yaml have no {', '.join(sorted(unknown))}")
-        asyncio.run(_map(options.applications, options.seconds, options.keep, console, again=options.again))
+        _measure_maps(parser, options, console)
     elif options.command == "collect":
         application, jobs = _choose_jobs(parser, options)
         asyncio.run(
