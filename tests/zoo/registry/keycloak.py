@@ -177,7 +177,8 @@ async def grant_role(page: Page, given: Given, noise: Noise) -> None:
     await page.get_by_test_id("role-mapping-tab").click()
     await page.get_by_role("button", name="Assign role").first.click()
     await page.get_by_role("menuitem", name="Realm roles").click()
-    await _row(page.get_by_role("dialog"), given["role"]).get_by_role("checkbox").click()  # type: ignore[arg-type]
+    said = page.get_by_text(given["role"], exact=True)
+    await page.get_by_role("dialog").get_by_role("row").filter(has=said).get_by_role("checkbox").click()
     await page.get_by_test_id("assign").click()
     await _told(page)
 
