@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from agent.sentences.sentence_words import QUANTIFIERS, SMALL, split_verb, stem
 from agent.sentences.task_phrases import TaskPhrase
 from agent.sentences.value_texts import TaskInput, ValueText, read_value
-from agent.synthesis.utterances.utterance_templates import UtteranceWord
+from agent.synthesis.utterances.utterance_words import UtteranceWord
 
 Values = dict[str, str | list[str]]
 

@@ -12,7 +12,7 @@ from agent.sentences.phrase_binding import Values, bind_phrase
 from agent.sentences.sentence_words import drop_politeness
 from agent.sentences.task_phrases import TaskPhrase, Work
 from agent.sentences.template_binding import bind_template
-from agent.synthesis.utterances.utterance_templates import split_words
+from agent.synthesis.utterances.utterance_words import split_words
 from kb_schema.base import Model
 
 MOST_SHOWN = 2

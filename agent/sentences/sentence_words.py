@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agent.synthesis.utterances.utterance_templates import UtteranceWord
+from agent.synthesis.utterances.utterance_words import UtteranceWord
 
 _VERBS: dict[str, str] = {
     "create": "create, add, make, new, set up, compose",

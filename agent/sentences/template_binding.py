@@ -11,8 +11,8 @@ from agent.synthesis.utterances.utterance_templates import (
     UtteranceSlot,
     UtteranceTemplate,
     expand_value_forms,
-    split_words,
 )
+from agent.synthesis.utterances.utterance_words import split_words
 from agent.synthesis.utterances.written_templates import SentenceTemplate, is_plain, read_template
 from kb_schema.base import Model
 

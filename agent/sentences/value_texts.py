@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Literal
 
 from agent.sentences.sentence_words import SMALL, stem
-from agent.synthesis.utterances.utterance_templates import UtteranceWord
+from agent.synthesis.utterances.utterance_words import UtteranceWord
 from kb_schema.base import Model
 from kb_schema.io_specs import InputSpec
 

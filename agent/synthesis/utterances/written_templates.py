@@ -9,12 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 
-from agent.synthesis.utterances.utterance_templates import (
-    UtteranceSlot,
-    UtteranceTemplate,
-    UtteranceWord,
-    split_words,
-)
+from agent.synthesis.utterances.utterance_templates import UtteranceSlot, UtteranceTemplate
+from agent.synthesis.utterances.utterance_words import UtteranceWord, split_words
 from agent.synthesis.utterances.value_forms import FORMS
 from kb_schema.base import Model
 
