@@ -530,8 +530,7 @@
     const el = meant(origin(event)) || document.body;
     const text = isText(el);
     if (event.key === "Tab" && isOpened(el)) {
-      // It may choose, and closes the list. Where the pointer cannot reach the field, the focus leads there.
-      tell("key", el, look(el), { key: event.shiftKey ? "Shift+Tab" : "Tab", focused: getComputedStyle(el).pointerEvents !== "none" });
+      tellTab(event, el);
       return;
     }
     if (event.key === "Tab" && !(text && editable(el))) return;
@@ -578,6 +577,14 @@
 
   /** Whether a list of choices is open that the keyboard leads through. */
   const isOpened = (el) => el.matches("[aria-activedescendant]:not([aria-activedescendant='']), [role='combobox'][aria-expanded='true'], [aria-haspopup='listbox'][aria-expanded='true']");
+
+  /** Tab closes an open list, and may choose from it. Where the list stays open, it only moves the focus. */
+  function tellTab(event, el) {
+    const seen = look(el);
+    const focused = getComputedStyle(el).pointerEvents !== "none"; // else the focus leads to the field, not the pointer
+    const more = { key: event.shiftKey ? "Shift+Tab" : "Tab", focused, time: clock() };
+    setTimeout(() => (!el.isConnected || !isOpened(el)) && tell("key", el, seen, more), DRAWN_MS);
+  }
 
   /** A button of which the page takes the key when it is let go: no click comes. */
   function keptFromClick(event) {

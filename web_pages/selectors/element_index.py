@@ -119,6 +119,17 @@ class ElementIndex:
                 found[text].append(element)
         return found
 
+    @cached_property
+    def by_own_text(self) -> Mapping[str, Sequence[Element]]:
+        """Elements by each piece of text outside of their parts."""
+        found: defaultdict[str, list[Element]] = defaultdict(list)
+        for element in self.elements:
+            if element.tag not in UNINDEXED_TAGS and "data-pp-secret" not in element.attributes:
+                pieces = {normalized(child) for child in element.children if isinstance(child, str)}
+                for piece in pieces - {""}:
+                    found[piece].append(element)
+        return found
+
     def holders(self, tag: str, text: str, *, deep: bool) -> Mapping[int, Element]:
         """Return the elements that contain one with this tag and text, by `id`.
 

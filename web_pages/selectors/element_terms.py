@@ -13,9 +13,11 @@ from web_pages.selectors.element_index import UNINDEXED_TAGS, ElementIndex, norm
 from web_pages.selectors.generated_names import looks_generated
 from web_pages.selectors.selector_terms import (
     AttributeTerm,
+    BeginningTerm,
     ClassTerm,
     InnerTextTerm,
     LabelForTerm,
+    OwnTextTerm,
     SelectorStep,
     SelectorTerm,
     TextTerm,
@@ -38,6 +40,10 @@ _REGION_ROLES = frozenset({"dialog", "alertdialog", "main", "navigation", "searc
 _HEADING_TAGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "legend", "caption", "summary"})
 _MOST_SAID = 4
 """The most texts of a row that are tried."""
+_BADGE = re.compile(r"[(\[]?\+?\d{1,6}(?:[.,]\d{1,3})?\s?[kKmM]?\+?[)\]]?")
+"""A count as badges have it: 3, 99+, (12), 1.2k."""
+_COUNTED = re.compile(r"([^\W\d_]{2}.*[(\[])\s*\d+\+?\s*[)\]]")
+"""A name with a count in brackets behind it."""
 _RECORD = re.compile(r"#?\d{4,}")
 _LOOKED_AT = 60
 """The most elements of a row or section that are searched for texts."""
@@ -69,12 +75,16 @@ def find_text_term(page: ElementIndex, element: Element) -> tuple[SelectorTerm |
         return label, ValueFlaw.ABSENT
     if element.tag not in _SILENT:
         piece = _main_piece(page, element)
+        if piece is None:
+            piece = _name_beside_badge(page, element)
         if piece is not None:
             return piece, ValueFlaw.ABSENT
     text = None if element.tag in _SILENT else page.text(element)
     if text is None:
         return None, ValueFlaw.ABSENT if element.tag in _SILENT else ValueFlaw.TOO_LONG
     flaw = find_text_flaw(text)
+    if flaw is ValueFlaw.CHANGES and (counted := _COUNTED.fullmatch(text)) and not find_text_flaw(counted[1]):
+        return BeginningTerm(counted[1]), ValueFlaw.ABSENT
     return (None, flaw) if flaw is not None else (TextTerm(text), ValueFlaw.ABSENT)
 
 
@@ -92,6 +102,18 @@ def _main_piece(page: ElementIndex, element: Element) -> SelectorTerm | None:
     usable = [(text, tag) for text, tag in texts if find_text_flaw(text) is None]
     text, tag = max(usable, key=lambda each: len(each[0]), default=("", ""))
     return InnerTextTerm(tag, text) if sum(map(str.isalpha, text)) > 1 else None
+
+
+def _name_beside_badge(page: ElementIndex, element: Element) -> SelectorTerm | None:
+    """Return its own words if all that its parts say is a count or a time; None otherwise."""
+    own = [normalized(child) for child in element.children if isinstance(child, str) and _is_words(child)]
+    parts = [page.text(child) for child in element.elements()]
+    said = [each for each in parts if each]
+    if len(own) != 1 or not said or None in parts or find_text_flaw(own[0]) is not None:
+        return None
+    if not all(_BADGE.fullmatch(each) or find_text_flaw(each) is ValueFlaw.CHANGES for each in said):
+        return None
+    return OwnTextTerm(own[0]) if sum(map(str.isalpha, own[0])) > 1 else None
 
 
 def _is_ornament(node: Element, within: Element) -> bool:

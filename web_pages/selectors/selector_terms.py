@@ -125,6 +125,56 @@ class TextTerm:
 
 
 @dataclass(frozen=True, slots=True)
+class OwnTextTerm:
+    """A piece of text of its own, outside of its parts, is this: the name beside a badge."""
+
+    text: str
+
+    @property
+    def xpath(self) -> str:
+        return f"text()[normalize-space()={xpath_literal(self.text)}]"
+
+    @property
+    def css(self) -> str | None:
+        return None
+
+    @property
+    def telling(self) -> bool:
+        return True
+
+    def fits(self, element: Element, page: ElementIndex) -> bool:
+        return element in (page.by_own_text.get(self.text) or ())
+
+    def among(self, page: ElementIndex) -> Collection[Element] | None:
+        return page.by_own_text.get(self.text, ())
+
+
+@dataclass(frozen=True, slots=True)
+class BeginningTerm:
+    """Its whole text begins so: the name before a count in brackets."""
+
+    text: str
+
+    @property
+    def xpath(self) -> str:
+        return f"starts-with(normalize-space(), {xpath_literal(self.text)})"
+
+    @property
+    def css(self) -> str | None:
+        return None
+
+    @property
+    def telling(self) -> bool:
+        return True
+
+    def fits(self, element: Element, page: ElementIndex) -> bool:
+        return (page.text(element) or "").startswith(self.text)
+
+    def among(self, page: ElementIndex) -> Collection[Element] | None:  # noqa: ARG002 - one signature for all terms
+        return None
+
+
+@dataclass(frozen=True, slots=True)
 class InnerTextTerm:
     """It contains an element with this text: a row with that cell, a section with that heading."""
 
