@@ -8,7 +8,7 @@ import pytest
 
 from agent.synthesis.synthesis_pipeline import PipelineResult, add_workflow_documents
 from agent.synthesis.trace_consensus import find_gap
-from agent.synthesis.utterances.markup_mentions import split_class
+from agent.synthesis.utterances.markup_mentions import find_markup_mentions, split_class
 from agent.synthesis.utterances.utterance_templates import expand_value_forms
 from kb_schema.execution_traces import ExecutionTrace, TraceStep
 from kb_schema.page_snapshots import PageSnapshot
@@ -108,6 +108,19 @@ def test_one_word_alone_does_not_show_that_it_chooses_the_icon():
     assert find_gap(result) is None
     assert result.understanding is not None
     assert "{press}" not in str(result.understanding.template)
+
+
+@pytest.mark.parametrize(
+    ("words", "marked"), [(("Reply", "Share"), 2), (("Reply", "Reply"), 0), (("Reply", "Archive"), 0)]
+)
+def test_words_are_marked_if_two_differ_and_each_has_its_icon(words, marked):
+    page = StoredPage(PageSnapshot(url=URL, html=_page()))
+    icons = [each for each in page.roots[0].elements if (each.get("class") or "").startswith("fa-")][:2]
+    step = TraceStep(action_type="click")
+    found = find_markup_mentions(
+        [[step], [step]], [[icons[0]], [icons[1]]], [{"press": word} for word in words]
+    )
+    assert len(found) == marked
 
 
 @pytest.mark.parametrize(
