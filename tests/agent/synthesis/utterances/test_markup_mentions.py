@@ -111,15 +111,19 @@ def test_one_word_alone_does_not_show_that_it_chooses_the_icon():
 
 
 @pytest.mark.parametrize(
-    ("words", "marked"), [(("Reply", "Share"), 2), (("Reply", "Reply"), 0), (("Reply", "Archive"), 0)]
+    ("words", "icons", "marked"),
+    [
+        (("Reply", "Share"), ("reply", "share"), 2),
+        (("Reply", "Reply"), ("reply", "reply"), 0),  # one word alone
+        (("Reply", "Archive"), ("reply", "share"), 0),  # one of them has another icon
+    ],
 )
-def test_words_are_marked_if_two_differ_and_each_has_its_icon(words, marked):
+def test_words_are_marked_if_two_differ_and_each_has_its_icon(words, icons, marked):
     page = StoredPage(PageSnapshot(url=URL, html=_page()))
-    icons = [each for each in page.roots[0].elements if (each.get("class") or "").startswith("fa-")][:2]
+    known = {each.get("class"): each for each in page.roots[0].elements}
     step = TraceStep(action_type="click")
-    found = find_markup_mentions(
-        [[step], [step]], [[icons[0]], [icons[1]]], [{"press": word} for word in words]
-    )
+    elements = [[known[f"fa-{icon}"]] for icon in icons]
+    found = find_markup_mentions([[step], [step]], elements, [{"press": word} for word in words])
     assert len(found) == marked
 
 
