@@ -141,9 +141,8 @@ def read_ranking(words: str) -> Ranking | None:
     ('greatest', 'least', None)
     """
     told = re.findall(r"[a-z]+", words.lower())
-    orders: set[Order] = {"least" for each in told if each in _LEAST} | {
-        "greatest" for each in told if each in _GREATEST
-    }
+    known: tuple[tuple[Order, frozenset[str]], ...] = (("least", _LEAST), ("greatest", _GREATEST))
+    orders = {order for order, words_of in known if words_of & set(told)}
     if len(orders) != 1:
         return None
     measures = {measure for measure, known in _MEASURES.items() if known & set(told)}

@@ -8,7 +8,7 @@ import pytest
 
 from agent.synthesis.synthesis_pipeline import PipelineResult, add_workflow_documents
 from agent.synthesis.trace_consensus import find_gap
-from agent.synthesis.utterances.markup_mentions import split_class
+from agent.synthesis.utterances.markup_mentions import find_markup_mentions, split_class
 from agent.synthesis.utterances.utterance_templates import expand_value_forms
 from kb_schema.execution_traces import ExecutionTrace, TraceStep
 from kb_schema.page_snapshots import PageSnapshot
@@ -108,6 +108,23 @@ def test_one_word_alone_does_not_show_that_it_chooses_the_icon():
     assert find_gap(result) is None
     assert result.understanding is not None
     assert "{press}" not in str(result.understanding.template)
+
+
+@pytest.mark.parametrize(
+    ("words", "icons", "marked"),
+    [
+        (("Reply", "Share"), ("reply", "share"), 2),
+        (("Reply", "Reply"), ("reply", "reply"), 0),  # one word alone
+        (("Reply", "Archive"), ("reply", "share"), 0),  # one of them has another icon
+    ],
+)
+def test_words_are_marked_if_two_differ_and_each_has_its_icon(words, icons, marked):
+    page = StoredPage(PageSnapshot(url=URL, html=_page()))
+    known = {each.get("class"): each for each in page.roots[0].elements}
+    step = TraceStep(action_type="click")
+    elements = [[known[f"fa-{icon}"]] for icon in icons]
+    found = find_markup_mentions([[step], [step]], elements, [{"press": word} for word in words])
+    assert len(found) == marked
 
 
 @pytest.mark.parametrize(
