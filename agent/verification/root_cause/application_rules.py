@@ -189,6 +189,8 @@ def _wrong_value_of_an_unknown_past(case: StepFailureCase) -> Iterator[RuleFindi
 def _dead_click(case: StepFailureCase) -> Iterator[RuleFinding]:
     if not case.is_outcome or case.evidence.page_changed is not False or not _presses(case.evidence.action):
         return
+    if case.waiting:  # it sent a request whose response may still change the page
+        return
     sure = SEEN if case.held else GUESS if case.refusals else KIND if case.never_held else TOLD
     yield _defect(
         sure,

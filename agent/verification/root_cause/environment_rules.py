@@ -145,6 +145,10 @@ def _page_never_came(case: StepFailureCase) -> Iterator[RuleFinding]:
 # -- timing -------------------------------------------------------------------------------------------
 
 
+MORE_TIME = "in a requirement: `Timeout` of the step, `--timeout`, or PERIPLUS_PLAYWRIGHT_TIMEOUT"
+"""Where a step gets more time."""
+
+
 def _timing(confidence: float, message: str, evidence: tuple[str, ...], advice: str) -> RuleFinding:
     return RuleFinding("timing_instability", confidence, message, evidence, advice)
 
@@ -159,19 +163,19 @@ def _came_late(case: StepFailureCase) -> Iterator[RuleFinding]:
         SEEN + 0.02,
         f"{what} came, but late",
         (f"{what} came {late} after it was given up",),
-        f"Give {case.step} {late} more (in a requirement: `Timeout` of the step, `--timeout`, or PERIPLUS_PLAYWRIGHT_TIMEOUT), or "
-        f"find out what makes {what} come so late.",
+        f"Give {case.step} {late} more ({MORE_TIME}), or find out what makes {what} come so late.",
     )
 
 
 @register_rule
 def _still_waiting(case: StepFailureCase) -> Iterator[RuleFinding]:
+    pressed_in_vain = case.is_outcome and case.evidence.page_changed is False
     for answer in case.waiting[:3]:
         yield _timing(
-            SEEN + 0.02 if case.weighty(answer) else TOLD,
+            SEEN + 0.02 if case.weighty(answer) else LIKELY if pressed_in_vain else TOLD,
             f"{request_of(answer)} was not answered in time",
             (f"{request_of(answer)} still had no answer when {case.step} was given up",),
-            f"Wait longer after {case.step}, or find out why {request_of(answer)} takes so long.",
+            f"Give {case.step} more time ({MORE_TIME}), or find out why {request_of(answer)} takes so long.",
         )
 
 
@@ -198,7 +202,7 @@ def _in_time_perhaps(case: StepFailureCase) -> Iterator[RuleFinding]:
             KIND if there else GUESS,
             f"{case.step} took longer than allowed",
             (f"{case.step} did not finish in time", *(("its element is there",) if there else ())),
-            f"Run {case.step} once with more time to see whether it is only late.",
+            f"Run {case.step} once with more time ({MORE_TIME}) to see whether it is only late.",
         )
 
 

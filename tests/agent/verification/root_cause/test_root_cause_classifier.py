@@ -123,6 +123,8 @@ ROWS = [
     Row("expected element gone", told(what="outcome", outcome=SEEN_BUTTON, **GONE, compared=3, held_before=True),
         "app_defect", 0.9),
     Row("click changes nothing", told(**LATER, page_changed=False, held_before=True), "app_defect", 0.9, "does nothing"),
+    Row("click whose request has no answer yet", told(**LATER, page_changed=False, pending=(
+        answer(None, "/rates", "GET", "fetch"),)), "timing_instability", 0.75, "`Timeout` of the step"),
     Row("click before opened nothing", told(failure="not_visible", matched=1, previous_changed=False,
                                             held_before=True), "app_defect", 0.9, "step 3"),
     Row("link to nowhere", told(status=404, held_before=True, matched=0, nearest_verdict="other"), "app_defect", 0.85),

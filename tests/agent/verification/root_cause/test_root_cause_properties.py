@@ -107,6 +107,7 @@ FACTS = {
     "previous_changed": st.booleans(),
     "pending": few(ANSWERS),
     "moving": st.booleans(),
+    "page_idle": st.booleans(),
     "reachable": st.booleans(),
     "browser_alive": st.booleans(),
     "page_ended": st.none() | st.just("the page did not answer for 30 s and was ended"),
