@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 
 from periplus.coding_agents.agent_files import FileState, list_files, write_file
@@ -16,6 +15,7 @@ from periplus.coding_agents.server_entries import UnknownConfig, add_servers, de
 from periplus.errors import UserError
 from periplus.exit_codes import ExitCode
 from periplus.server_sockets import parse_base_urls
+from periplus.terminal.command_console import CommandConsole
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
@@ -66,7 +66,7 @@ def init_agents(
         raise UserError(f"--dir {folder} is no folder", fix="create it, or name the project's folder")
     parse_base_urls(base_url or [])
     options = tuple(part for each in base_url or () for part in ("--base-url", each))
-    console = Console()
+    console = CommandConsole()
     incomplete = False
     for client in dict.fromkeys(clients):
         layout = LAYOUTS[client]
@@ -98,7 +98,7 @@ def init_agents(
 
 
 def _extend_config(
-    console: Console,
+    console: CommandConsole,
     folder: Path,
     layout: ClientLayout,
     command: str,
@@ -124,5 +124,5 @@ def _extend_config(
     return True
 
 
-def _tell(console: Console, path: str, what: str) -> None:
+def _tell(console: CommandConsole, path: str, what: str) -> None:
     console.print(f"  [cyan]{escape(path)}[/]: {escape(what)}", highlight=False, soft_wrap=True)

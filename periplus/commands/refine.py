@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 
 from agent.knowledge_client import KnowledgeClient
@@ -52,6 +51,7 @@ from periplus.store_selection import ArangoUrl, MongoUrl, open_selected_stores
 from periplus.synthesis.recorded_sign_in import adopt_sign_in
 from periplus.synthesis.workflow_synthesis import SynthesisJudgement, read_traces
 from periplus.synthesis.workflow_traces import read_workflow_traces
+from periplus.terminal.command_console import CommandConsole
 from periplus.website_selection import list_websites, select_website
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
@@ -118,7 +118,7 @@ def refine(
     2 an error to correct.
     """
     log_to_stderr()
-    console = Console()
+    console = CommandConsole()
     website_id, current, tasks = asyncio.run(_read_workflow(workflow, website, mongodb_url, arangodb_url))
     note = read_workflow_traces(website_id, workflow)
     earlier = [] if note is None else [Path(each) for each in note.folders if Path(each).is_dir()]
