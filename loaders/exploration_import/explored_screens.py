@@ -11,7 +11,7 @@ from kb_schema.explorations import SHARED
 from kb_schema.screens import Signature
 from kb_schema.url_patterns import matches_pattern, origin_of, path_of
 from loaders.exploration_import.explored_pages import ExploredPage
-from loaders.exploration_import.screen_controls import list_named_by_data
+from loaders.exploration_import.row_names import list_named_by_data
 from loaders.exploration_import.screen_titles import titles_of
 from loaders.screen_learner.observed_pages import ObservedPage
 from loaders.screen_learner.page_clusters import cluster_pages

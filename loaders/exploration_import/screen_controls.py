@@ -6,16 +6,14 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from kb_schema.explorations import Offer
 from kb_schema.selectors import Selector, ValueStrategy
 from loaders.exploration_import.explored_pages import ExploredPage
+from loaders.exploration_import.row_names import class_of, list_named_by_data, strip_row_words
+from loaders.exploration_import.screen_addresses import ScreenAddresses
 from loaders.screen_learner.url_patterns import is_open, place, segments
 from web_pages.field_words import mask_sent_name
-
-if TYPE_CHECKING:
-    from loaders.exploration_import.screen_addresses import ScreenAddresses
 
 MOST = 0.5
 """The share of a screen's pages that have an element of it; rarer ones belong to a page."""
@@ -241,20 +239,11 @@ def is_unnamed_switch(offer: Offer) -> bool:
     """Whether a control without a name does something: it is called a switch by its class, or what it sent was held back."""
     if (offer.label or offer.name).strip() or offer.action_type != "click" or offer.href is not None:
         return False
-    return offer.danger == HELD_BACK or _SWITCH.search(_class_of(offer)) is not None
+    return offer.danger == HELD_BACK or _SWITCH.search(class_of(offer)) is not None
 
 
 def _normalise_text(text: str) -> str:
     return "".join(text.split()).casefold()
-
-
-def strip_row_words(offer: Offer) -> str:
-    """Return a row control's label without the row's text: `Delete`, not `Delete Ada`."""
-    label = offer.label or offer.name
-    for words in sorted(() if offer.fingerprint is None else offer.fingerprint.row, key=len, reverse=True):
-        if words and words != label:
-            label = label.replace(words, " ")
-    return " ".join(label.split())
 
 
 # -- rows ------------------------------------------------------------------------------------------------
@@ -277,7 +266,7 @@ def _row_kinds(offers: Sequence[Offer], addresses: ScreenAddresses) -> dict[str,
             if key[0] == "named":
                 alike[REPEATED, *key[1:]].append(offer)
     named = {
-        offer.offer_id: (NAMED_BY_DATA, offer.role or offer.tag, offer.kind, _class_of(offer))
+        offer.offer_id: (NAMED_BY_DATA, offer.role or offer.tag, offer.kind, class_of(offer))
         for same in list_named_by_data(offers)
         for offer in same
     }
@@ -287,26 +276,6 @@ def _row_kinds(offers: Sequence[Offer], addresses: ScreenAddresses) -> dict[str,
         if (key[0] in ("rows", REPEATED) and len(same) > 1) or (key[0] == "rows" and key[-1] == "id")
         for offer in same
     }
-
-
-def list_named_by_data(offers: Sequence[Offer]) -> list[list[Offer]]:
-    """Return the controls without an address that each row has with a name of its own: what opens one of many things."""
-    alike: dict[tuple[str, ...], list[Offer]] = defaultdict(list)
-    for offer in offers:
-        plain = (
-            offer.href is None and offer.action_type == "click" and not offer.region.startswith("navigation")
-        )
-        if plain and offer.in_row and _class_of(offer) and (offer.label or offer.name).strip():
-            alike[offer.role or offer.tag, offer.kind, _class_of(offer)].append(offer)
-    return [
-        same
-        for same in alike.values()
-        if len(same) > 1 and len({strip_row_words(each).casefold() for each in same}) == len(same)
-    ]
-
-
-def _class_of(offer: Offer) -> str:
-    return "" if offer.fingerprint is None else offer.fingerprint.attributes.get("class", "")
 
 
 def find_sent_name(offer: Offer) -> str:
