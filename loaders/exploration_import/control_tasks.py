@@ -210,7 +210,8 @@ def _kind_of(each: PlacedControl) -> str:
 
 def _name_dialog(form: DraftForm) -> str:
     called = form.button.control.called
-    opener = form.route[-1].control.control.called if form.route else ""
+    opened = form.route[-1].control.control if form.route else None
+    opener = "" if opened is None or opened.in_rows else opened.called
     if len(called.split()) > 1:
         return called
     if len(opener.split()) > 1:

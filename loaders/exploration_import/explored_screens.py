@@ -11,6 +11,7 @@ from kb_schema.explorations import SHARED
 from kb_schema.screens import Signature
 from kb_schema.url_patterns import matches_pattern, origin_of, path_of
 from loaders.exploration_import.explored_pages import ExploredPage
+from loaders.exploration_import.row_names import list_named_by_data
 from loaders.exploration_import.screen_titles import titles_of
 from loaders.screen_learner.observed_pages import ObservedPage
 from loaders.screen_learner.page_clusters import cluster_pages
@@ -237,6 +238,8 @@ def _row_names(looks: Sequence[ExploredPage]) -> set[str]:
     menu = _menu_entries(looks)
     names: set[str] = set()
     for look in looks:
+        data = (each for same in list_named_by_data(look.page.offers) for each in same)
+        names.update(" ".join(each.name.split()) for each in data)
         for offer in look.page.offers:
             parts = [] if offer.href is None else [part for part in place(path_of(offer.href)) if part]
             name = " ".join(offer.name.split())

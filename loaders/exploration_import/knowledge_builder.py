@@ -141,9 +141,9 @@ class _KnowledgeBuilder:
                 }
                 yield from control.separate() if len(leads) > 1 else self._rows.split(control)
                 continue
-            field = control.in_rows and control.offer.action_type != "click"
-            rows = self._rows.of(control) if field else None
-            if field and (rows is None or rows.row is None):
+            needs_row = control.in_rows and (control.offer.action_type != "click" or control.named_by_data)
+            rows = self._rows.of(control) if needs_row else None
+            if needs_row and (rows is None or rows.row is None):
                 yield from control.separate()
             else:
                 yield control

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from kb_schema.explorations import Offer
 from kb_schema.selectors import Selector, ValueStrategy
 from loaders.exploration_import.explored_pages import ExploredPage
+from loaders.exploration_import.row_names import class_of, list_named_by_data, strip_row_words
 from loaders.exploration_import.screen_addresses import ScreenAddresses
 from loaders.screen_learner.url_patterns import is_open, place, segments
 from web_pages.field_words import mask_sent_name
@@ -20,6 +21,8 @@ ControlPlace = tuple[str, str]
 """A page and one of its offers."""
 ControlKey = tuple[str, ...]
 
+NAMED_BY_DATA = "named by data"
+"""The first part of the key of controls in rows whose names are those of the rows."""
 REPEATED = "repeated"
 """The first part of the key of controls that a page has several times with one name, beside what is marked as rows."""
 
@@ -100,6 +103,11 @@ class ScreenControl:
         return self.in_rows and len({strip_row_words(offer) for _, offer in self.seen}) > 1
 
     @property
+    def named_by_data(self) -> bool:
+        """Whether its name differs in each row, so that the page must show which text leads to it."""
+        return self.key[0] == NAMED_BY_DATA
+
+    @property
     def repeated(self) -> bool:
         """Whether only its name says that it is in rows, so that these must be found on the page."""
         return self.key[0] == REPEATED
@@ -112,10 +120,20 @@ class ScreenControl:
         if self.repeated:
             yield from self._by_number()
             return
+        if self.named_by_data:
+            yield from self._by_name()
+            return
         page_id = self.seen[0][0].page_id
         for look, offer in self.seen:
             if look.page_id == page_id:
                 yield ScreenControl((*self.key, offer.offer_id), ((look, offer),), {look.page.signed_in: 1})
+
+    def _by_name(self) -> Iterator[ScreenControl]:
+        found: dict[ControlKey, list[tuple[ExploredPage, Offer]]] = defaultdict(list)
+        for look, offer in self.seen:
+            found[_key(offer)].append((look, offer))
+        for key, seen in found.items():
+            yield ScreenControl(key, tuple(seen), self.pages)
 
     def _by_number(self) -> Iterator[ScreenControl]:
         times: Counter[str] = Counter()
@@ -221,21 +239,11 @@ def is_unnamed_switch(offer: Offer) -> bool:
     """Whether a control without a name does something: it is called a switch by its class, or what it sent was held back."""
     if (offer.label or offer.name).strip() or offer.action_type != "click" or offer.href is not None:
         return False
-    classes = "" if offer.fingerprint is None else offer.fingerprint.attributes.get("class", "")
-    return offer.danger == HELD_BACK or _SWITCH.search(classes) is not None
+    return offer.danger == HELD_BACK or _SWITCH.search(class_of(offer)) is not None
 
 
 def _normalise_text(text: str) -> str:
     return "".join(text.split()).casefold()
-
-
-def strip_row_words(offer: Offer) -> str:
-    """Return a row control's label without the row's text: `Delete`, not `Delete Ada`."""
-    label = offer.label or offer.name
-    for words in sorted(() if offer.fingerprint is None else offer.fingerprint.row, key=len, reverse=True):
-        if words and words != label:
-            label = label.replace(words, " ")
-    return " ".join(label.split())
 
 
 # -- rows ------------------------------------------------------------------------------------------------
@@ -257,7 +265,12 @@ def _row_kinds(offers: Sequence[Offer], addresses: ScreenAddresses) -> dict[str,
             key = _key(offer) if (offer.label or offer.name).strip() else _named_key(offer)
             if key[0] == "named":
                 alike[REPEATED, *key[1:]].append(offer)
-    return {
+    named = {
+        offer.offer_id: (NAMED_BY_DATA, offer.role or offer.tag, offer.kind, class_of(offer))
+        for same in list_named_by_data(offers)
+        for offer in same
+    }
+    return named | {
         offer.offer_id: key
         for key, same in alike.items()
         if (key[0] in ("rows", REPEATED) and len(same) > 1) or (key[0] == "rows" and key[-1] == "id")

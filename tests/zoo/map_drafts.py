@@ -28,6 +28,7 @@ from tests.zoo.zoo_jobs import Application, Instance, Job, NoNoise, RunningAppli
 from tests.zoo.zoo_measurement import do_by_hand, find_differences, read_seed_state
 
 STEP_TIMEOUT_S = 20.0
+CHECKED_ATTRIBUTE = "data-pp-checked"
 DraftOutcome = Literal["done", "no_draft", "nothing", "part", "beside", "false_success"]
 """What a run came to.
 
@@ -112,7 +113,7 @@ def _cover(
         if action is None or screen_id != each.screen_id:
             continue
         for element, given in each.elements:
-            if action.target != element.element_id:
+            if action.target != element.element_id or action.action_type == _toggles_back(each):
                 continue
             for name, template in action.parameters.items():
                 values[str(template).strip("{}")] = given.get(name, "")
@@ -125,6 +126,12 @@ def _cover(
             pressed.add(step.step_id)
             return True
     return False
+
+
+def _toggles_back(each: UsedControl) -> str:
+    """Return what the person did not do with a check box: `check` if it was checked before."""
+    checked = "" if each.control is None else each.control.get(CHECKED_ATTRIBUTE)
+    return {"true": "check", "false": "uncheck"}.get(checked or "", "")
 
 
 async def measure_drafts(

@@ -19,6 +19,7 @@ from playwright.async_api import Browser
 from kb_schema.url_patterns import origin_of
 from tests.support.mapping_rates import MappedSite, map_site, pairwise
 from tests.zoo.map_names import NameFigures, measure_names, read_kept_names
+from tests.zoo.map_next_day import NextDayFigures, format_next_day, measure_next_day, time_visits
 from tests.zoo.map_uses import FieldFigures, GoalFigures, measure_fields, measure_goals
 from tests.zoo.registry.serving import PASSWORD
 from tests.zoo.zoo_jobs import Application
@@ -82,6 +83,9 @@ class MapFigures:
     kept_names: NameFigures = field(default_factory=NameFigures)
     goals: list[GoalFigures] = field(default_factory=list)
     """Screens that were to be reached in fresh browsers, signed out."""
+    visits_s: float = 0.0
+    """Seconds for opening every address of the map, one after the other, right after mapping."""
+    next_day: NextDayFigures = field(default_factory=NextDayFigures)
     names: dict[str, list[str]] = field(default_factory=dict)
     """Name of each screen of the map -> the screens that its pages are."""
 
@@ -98,9 +102,11 @@ async def measure_map(
         url = f"{running.base_url}{truth.start}"
         made = await map_site(browser, url, folder / "map", account, seconds, robots=False)
         changed = find_differences(before, await running.state())
+        visits = await time_visits(browser, made, url, account)
         goals = await measure_goals(browser, made, truth, running.base_url, account, folder / "store")
     figures = compare_map(application.name, truth, made, [str(each) for each in changed[:5]])
-    figures.goals = goals
+    figures.goals, figures.visits_s = goals, visits
+    figures.next_day = await measure_next_day(browser, application, made, truth, account, folder / "next-day")
     return figures
 
 
@@ -126,8 +132,7 @@ def compare_map(name: str, truth: MapTruth, made: MappedSite, changed: list[str]
         sum(made.own.get(page) == screen for page, screen in made.labels.items()),
         len(wanted.keys() - made.labels.keys()), changed, round(made.seconds, 1),
         sorted(set(truth.screens) - reached), sorted(links - set(wanted.values())), measure_fields(made),
-        _measure_names(name, truth, made, wanted), [],
-        {screen: sorted(each) for screen, each in sorted(names.items())},
+        _measure_names(name, truth, made, wanted), names={screen: sorted(each) for screen, each in sorted(names.items())},
     )  # fmt: skip
 
 
@@ -166,5 +171,10 @@ def format_map(figures: MapFigures) -> str:
         for each in figures.goals
         if each.arrival != "arrived"
     ]
+    ratio = figures.seconds / figures.visits_s if figures.visits_s else 0.0
+    lines.append(
+        f"    opening every address alone: {figures.visits_s} s; the map took {ratio:.1f} times as long"
+    )
+    lines += format_next_day(figures.next_day)
     lines += [f"    {name}: {', '.join(screens)}" for name, screens in figures.names.items()]
     return "\n".join(lines)

@@ -7,6 +7,7 @@ and has an element of that screen which leads to the control that the person use
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,7 +32,7 @@ from web_pages.element_tree import Element
 from web_pages.page_texts import squeeze, text_of
 from web_pages.stored_pages import answer_probes
 
-MOST_ROW_TEXTS = 60
+MOST_ROW_TEXTS = 30
 LONGEST_ROW_TEXT = 120
 ROW_LEVELS = 5
 """So far around a control its row is looked for."""
@@ -161,12 +162,21 @@ class MapHolding:
                 if one is not None and is_same_control(one, control):
                     yield element, {}
                 continue
+            if not _may_be(templates[0].template, control):
+                continue
             for row in list_row_texts(control, values):
                 given = dict.fromkeys(templates[0].parameters, row)
                 rows = page.stored.resolve_template(templates[0].template, given)
                 if len(rows) == 1 and is_same_control(rows[0], control):
                     yield element, given
                     break
+
+
+def _may_be(template: str, control: Element) -> bool:
+    """Whether the tag at the end of a template is that of a control or around it: else it is not tried with each text."""
+    end = re.match(r"[\w*-]+", template.rpartition("//")[2])
+    around = [control, *[*control.ancestors()][:APART]]
+    return end is None or end[0] == "*" or end[0] in {each.tag for each in around}
 
 
 def is_same_control(one: Element, other: Element) -> bool:
