@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from agent.errors import LeftWebsite
 from agent.locators.page_index import PageIndex
 from agent.locators.page_outline import PageOutline, list_changes, outline_page
@@ -27,10 +29,13 @@ async def look_at(tab: BrowserTab, *, whole: bool = False) -> str:
     """
     session, _ = tab.working_session()
     try:
-        index = await scan_page(tab.page)
-        outline = outline_page(index, tab.names)
-        known = await _describe_known(session, index if session.lent else None)
-        tools = tuple(render_tools(await list_page_tools(tab.page)))
+        index, offered = await asyncio.gather(scan_page(tab.page), list_page_tools(tab.page))
+        outline, tools = outline_page(index, tab.names), tuple(render_tools(offered))
+        known = ""
+        if tab.website_id is None:  # there are no screens that it could be
+            session.check_origin()
+        else:
+            known = await _describe_known(session, index if session.lent else None)
     except LeftWebsite as exc:
         raise NoPage(str(exc), hint="look again") from exc
     except (PageGone, ScriptFailed) as exc:
