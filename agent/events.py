@@ -263,6 +263,10 @@ class EventBus:
         self._listeners.append(listener)
         self.pages = self.pages or pages
 
+    def forget(self, listener: Callable[[Event], None]) -> None:
+        """Remove a listener."""
+        self._listeners.remove(listener)
+
     def tell(self, event: Event) -> None:
         """Pass an event to all listeners."""
         redacted = {

@@ -141,6 +141,13 @@ for _action in (
     ActionType("navigate_back", "Go back in history", target="none", idempotent=False, aliases=("go_back",)),
     ActionType("refresh", "Load the page again", target="none", aliases=("reload", "refresh_page")),
     ActionType(
+        "call_page_tool",
+        "Call a tool that the page offers (WebMCP); the value is its name and a JSON object",
+        target="none",
+        takes_value=True,
+        idempotent=False,
+    ),
+    ActionType(
         "get_screen_content",
         "Read what the page says",
         target="optional",

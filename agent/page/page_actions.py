@@ -63,6 +63,7 @@ from agent.page.guarded_input import (
 )
 from agent.page.live_selectors import summarize_selector
 from agent.page.origin_rule import check_origin
+from agent.page.page_tools import call_page_tool
 from agent.page.secret_typing import type_secret
 from agent.page.typed_texts import ShownText
 from kb_schema.action_calls import DropPlace, Modifier, Place
@@ -546,6 +547,12 @@ async def _get_screen_content(order: ActionOrder) -> str:
     if order.target is not None:
         return str(await in_page_library.call_on(order.page, "elementText", (await order.gated()).element))
     return str(await in_page_library.call(order.page, "text", "null"))
+
+
+@register_performer("call_page_tool")
+async def _call_page_tool(order: ActionOrder) -> str:
+    check_origin(order.page.url, order.request.allowed_origins)
+    return await call_page_tool(order.page, order.text)
 
 
 # -- navigation ----------------------------------------------------------------------------------

@@ -80,6 +80,8 @@ class SeenPage:
     outline: PageOutline | None = None
     known: str = ""
     """The text about the known screen; empty: none was known."""
+    tools: tuple[str, ...] = ()
+    """Lines about the tools that the page offers."""
 
 
 @dataclass(slots=True, eq=False)

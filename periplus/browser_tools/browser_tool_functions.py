@@ -34,6 +34,8 @@ from periplus.browser_tools.page_acts import (
 )
 from periplus.browser_tools.page_look import look_at
 from periplus.browser_tools.page_reading import read_page
+from periplus.browser_tools.page_tool_acts import call_tool_of_page
+from periplus.browser_tools.page_tool_list import PREFIX
 from periplus.secret_names import find_secret_name
 
 UNEXPECTED = "if that is meant, call act again with expects: accept, dismiss or new_tab"
@@ -114,6 +116,10 @@ async def act(
     if value is not None and secret is not None:
         raise BadRequest("act takes a value or a secret", hint="give one of them")
     async with tabs.working_tab(tab) as working:
+        if element.startswith(PREFIX):
+            if secret is not None or action is not None:
+                raise BadRequest("a page's tool takes a value only", hint="leave action and secret out")
+            return await _call_tool(tabs, working, element, value, expects, sure=sure)
         target = await find_target(working, element, action)
         chosen = choose_action(target, action, value, secret=secret is not None)
         check_danger(target, chosen, sure=sure)
@@ -172,6 +178,24 @@ async def tabs(
         lines.append(" ".join([each.tab_id, each.url, *(f"({mark})" for mark in marks)]))
     present = opened.tab_id if opened is not None else tabs.current or ""
     return _result(PageAnswer(tab=present, page="\n".join(lines) or "no tab; call tabs with open: true"))
+
+
+async def _call_tool(
+    tabs: BrowserTabs,
+    working: BrowserTab,
+    element: str,
+    value: str | None,
+    expects: Expected | None,
+    *,
+    sure: bool,
+) -> CallToolResult:
+    result, said = await call_tool_of_page(working, element, value, expects, sure=sure)
+    if not result.complete:
+        told = f"{element} did not come off: {result.error}"
+        return await _answer(working, told=f"{told}; {result.hint}" if result.hint else told, error=True)
+    await tabs.follow(working)
+    told = f"done: {element}"
+    return await _answer(working, told=f"{told}; the page says: {json.dumps(said)}" if said else told)
 
 
 def _check_secret_place(working: BrowserTab, target: ActTarget) -> None:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from agent.errors import LeftWebsite
 from agent.locators.page_index import PageIndex
 from agent.locators.page_outline import PageOutline, list_changes, outline_page
 from agent.locators.page_scan import scan_page
 from agent.page.errors import PageGone, ScriptFailed
+from agent.page.page_tools import list_page_tools
 from agent.session import Session
 from kb_schema.tool_answers import AvailableActions
 from mcp_server.descriptions.answer_text import render_actions
 from periplus.browser_tools.browser_tabs import BrowserTab, SeenPage
 from periplus.browser_tools.element_targets import NamedElement, find_targets, role_selector
 from periplus.browser_tools.errors import NoPage
+from periplus.browser_tools.page_tool_list import render_tools
 
 MESSAGE = "! "
 """Begins the lines of messages in an outline."""
@@ -25,14 +29,18 @@ async def look_at(tab: BrowserTab, *, whole: bool = False) -> str:
     """
     session, _ = tab.working_session()
     try:
-        index = await scan_page(tab.page)
-        outline = outline_page(index, tab.names)
-        known = await _describe_known(session, index if session.lent else None)
+        index, offered = await asyncio.gather(scan_page(tab.page), list_page_tools(tab.page))
+        outline, tools = outline_page(index, tab.names), tuple(render_tools(offered))
+        known = ""
+        if tab.website_id is None:  # there are no screens that it could be
+            session.check_origin()
+        else:
+            known = await _describe_known(session, index if session.lent else None)
     except LeftWebsite as exc:
         raise NoPage(str(exc), hint="look again") from exc
     except (PageGone, ScriptFailed) as exc:
         raise NoPage(f"the page does not answer: {exc}", hint="call go_to with a url") from exc
-    before, tab.seen = tab.seen, SeenPage(tab.page.url, index, outline, known)
+    before, tab.seen = tab.seen, SeenPage(tab.page.url, index, outline, known, tools)
     head = f"{index.title or '(no title)'} {session.context.redact(tab.page.url)}"
     body = _say_changes(before, tab.seen) if before is not None and not whole else None
     text = "\n".join([head, body if body is not None else _say_whole(tab.seen, known)])
@@ -42,8 +50,8 @@ async def look_at(tab: BrowserTab, *, whole: bool = False) -> str:
 def _say_whole(seen: SeenPage, known: str) -> str:
     assert seen.outline is not None  # noqa: S101 - a look makes one
     if not known:
-        return seen.outline.text
-    return "\n".join([known, *_messages(seen.outline)])
+        return "\n".join([seen.outline.text, *seen.tools])
+    return "\n".join([known, *_messages(seen.outline), *seen.tools])
 
 
 def _say_changes(before: SeenPage, now: SeenPage) -> str | None:
@@ -52,12 +60,13 @@ def _say_changes(before: SeenPage, now: SeenPage) -> str | None:
         return None
     if before.url.partition("#")[0] != now.url.partition("#")[0]:
         return None
+    more = now.tools if now.tools != before.tools else ()
     if now.known:
         old = set(_messages(before.outline))
         new = [line for line in _messages(now.outline) if line not in old]
-        return "\n".join([f"{now.known.splitlines()[0].rstrip(':')}: as before", *new])
+        return "\n".join([f"{now.known.splitlines()[0].rstrip(':')}: as before", *new, *more])
     changes = list_changes(before.outline, now.outline)
-    return None if changes is None else "\n".join(changes) or "unchanged"
+    return None if changes is None else "\n".join([*changes, *more]) or "unchanged"
 
 
 def _messages(outline: PageOutline) -> list[str]:

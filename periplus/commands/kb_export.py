@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import keyword
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -19,7 +19,8 @@ from kb_store import read_knowledge
 from loaders import TargetFolderOccupied, read_knowledge_folder, write_folder
 from loaders.bridges.graph_diagrams import to_dot, to_graphml, to_mermaid
 from loaders.bridges.knowledge_digest import Level, render_digest
-from loaders.bridges.page_objects import WRITTEN_BY, PageObjectPackage, build_page_objects
+from loaders.bridges.page_objects import WRITTEN_BY, build_page_objects
+from loaders.bridges.webmcp_drafts import draft_webmcp
 from loaders.markup_escapes import one_line
 from periplus.commands.command_options import ImportMemory, ImportSeconds, StoredWebsite, choose_import_budget
 from periplus.errors import UserError
@@ -43,6 +44,7 @@ class ExportForm(StrEnum):
     GRAPHML = "graphml"
     DOT = "dot"
     LLMS = "llms"
+    WEBMCP = "webmcp"
 
 
 class DigestLevel(StrEnum):
@@ -95,6 +97,7 @@ def export(
     [bold]yaml[/]: knowledge base files; they replace an earlier export. Loading them again changes nothing.
     [bold]page-objects[/]: a Python package for plain Playwright, with one module per screen.
     [bold]mermaid[/], [bold]dot[/], [bold]graphml[/]: a map of the screens. [bold]llms[/]: a digest for language models.
+    [bold]webmcp[/]: HTML with a draft of WebMCP declarations for the forms of tasks, for the website's owner.
     """
     if website is not None and source is not None:
         raise UserError("--website and --folder cannot be combined", fix="give one of them")
@@ -133,6 +136,8 @@ def _write_export(
             return _write_package(knowledge, target, force=force)
         case ExportForm.LLMS:
             return _write_file(target, render_digest(knowledge, level), "a digest", force=force)
+        case ExportForm.WEBMCP:
+            return _write_webmcp(knowledge, target, force=force)
     written = {ExportForm.MERMAID: to_mermaid, ExportForm.DOT: to_dot, ExportForm.GRAPHML: to_graphml}[form]
     return _write_file(target, written(knowledge), "a map", force=force)
 
@@ -143,6 +148,18 @@ def _write_file(target: Path, text: str, what: str, *, force: bool) -> str:
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(text, encoding="utf-8")
     return what
+
+
+def _write_webmcp(knowledge: KnowledgeBase, target: Path, *, force: bool) -> str:
+    draft = draft_webmcp(knowledge)
+    if not draft.forms:
+        raise UserError(
+            "no task fills a form that a tool could be drafted from",
+            fix="a task needs fields that are filled from its inputs, and a control that is pressed, on one screen",
+        )
+    told = _write_file(target, draft.html, f"drafts of {len(draft.forms)} tools", force=force)
+    _print_left_out(draft.left_out)
+    return told
 
 
 def _write_package(knowledge: KnowledgeBase, target: Path, *, force: bool) -> str:
@@ -161,7 +178,7 @@ def _write_package(knowledge: KnowledgeBase, target: Path, *, force: bool) -> st
     _write_all(made.files, target.resolve().parent)
     for name in before - {Path(each).name for each in made.files}:
         (target / name).unlink(missing_ok=True)  # its screen no longer exists
-    _print_left_out(made)
+    _print_left_out(made.left_out)
     return f"{len(made.files)} modules of page objects"
 
 
@@ -186,11 +203,11 @@ def _write_all(files: Mapping[str, str], folder: Path) -> None:
         file.write_text(format_source(source, file.name), encoding="utf-8")
 
 
-def _print_left_out(made: PageObjectPackage) -> None:
-    for each in made.left_out[:MOST_LEFT_OUT]:
+def _print_left_out(left_out: Sequence[str]) -> None:
+    for each in left_out[:MOST_LEFT_OUT]:
         out.print(f"  [dim]left out[/] {escape(one_line(each, 300))}", soft_wrap=True, highlight=False)
-    if len(made.left_out) > MOST_LEFT_OUT:
-        out.print(f"  [dim]and {len(made.left_out) - MOST_LEFT_OUT} more[/]", highlight=False)
+    if len(left_out) > MOST_LEFT_OUT:
+        out.print(f"  [dim]and {len(left_out) - MOST_LEFT_OUT} more[/]", highlight=False)
 
 
 async def _read(

@@ -28,6 +28,8 @@ class BrowserOptions:
     proxy_server: str | None = None
     headed: bool | None = None
     """None: with a window if there is a display."""
+    webmcp: bool = False
+    """Whether pages may offer tools; a given browser has its own setting."""
 
     @property
     def given(self) -> bool:

@@ -62,6 +62,7 @@ async def open_working_context(
     left to the person, and no page is ended that does not answer; it implies `bare`. Raises `UserError` if the browser cannot be started or does not answer.
     """
     options.check()
+    options = replace(options, webmcp=not for_person)
     if options.storage_state is not None:
         storage = read_storage_state_file(options.storage_state)
     if options.given:
@@ -130,7 +131,7 @@ async def start_browser(
         return
     async with async_playwright() as playwright:
         args = () if debugging_port is None else (f"--remote-debugging-port={debugging_port}",)
-        settings = LaunchSettings(engine=engine, extra_args=args)
+        settings = LaunchSettings(engine=engine, extra_args=(*args, *_choose_flags(options)))
         browser = await _start(playwright, options, settings)
         try:
             yield browser
@@ -200,13 +201,19 @@ async def _start_profile(
     playwright: Playwright, options: BrowserOptions, folder: Path, *, fills_window: bool
 ) -> BrowserContext:
     headless = _choose_headless(options)
-    settings = LaunchSettings(channel=options.channel, proxy_server=options.proxy_server)
+    settings = LaunchSettings(
+        channel=options.channel, proxy_server=options.proxy_server, extra_args=_choose_flags(options)
+    )
     try:
         return await launch_profile(
             playwright, folder, headless=headless, settings=settings, fills_window=fills_window
         )
     except (BrowserMissing, SandboxModeUnknown, PlaywrightError, OSError, ValueError) as exc:
         raise _to_user_error(exc, settings) from exc
+
+
+def _choose_flags(options: BrowserOptions) -> tuple[str, ...]:
+    return ("--enable-features=WebMCP",) if options.webmcp else ()
 
 
 def _choose_headless(options: BrowserOptions) -> bool:
