@@ -87,7 +87,7 @@ def find_ranked_target(
         return None
     rankings: dict[str, dict[RowKey, Ranking]] = {}
     for key in sorted(told, key=lambda each: (len(each), each)):
-        known = {row: found for row in seen if (found := read_ranking(told[key][row])) is not None}
+        known = {row: read for row in seen if (read := read_ranking(told[key][row])) is not None}
         if len(known) == len(seen):
             rankings.setdefault(key, known)
             break  # its forms say the same

@@ -192,14 +192,14 @@ def find_marked_target(cells: Sequence[AlignedCell], pages: TracePages) -> Targe
         if affixes is None:
             continue
         said = f"' {affixes[0]}{{{{{PARAMETER}}}}}{affixes[1]} '"
-        found = TargetTemplate(
+        marked = TargetTemplate(
             f"//{element.tag}[contains(concat(' ', normalize-space(@class), ' '), {said})]", words
         )
         if all(
-            page.stored.resolve_template(found.template, {PARAMETER: words[row]}) == (target,)
+            page.stored.resolve_template(marked.template, {PARAMETER: words[row]}) == (target,)
             for row, ((page, target), _) in seen.items()
         ):
-            return found
+            return marked
     return None
 
 
