@@ -311,7 +311,9 @@ def _read_operand(text: str) -> tuple[Decimal, str]:
 
 
 _TWO_VALUES = re.compile(r"(?P<one>\S+) (?P<sign>[-+*]) (?P<other>\S+)")
-_OPERAND = re.compile(r"(?P<sign>[$\u20ac\u00a3\u00a5\u20b9]?)(?P<number>-?[\d.,]+)")
+_OPERAND = re.compile(
+    r"(?P<sign>[$\u20ac\u00a3\u00a5\u20b9]?)(?P<number>-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?)"
+)
 _SYMBOLS = {"USD": "$", "EUR": "€", "GBP": "£", "INR": "₹", "JPY": "¥", "CNY": "¥", "KRW": "₩", "BRL": "R$"}
 _GROUPED_BY_COMMA = re.compile(r"-?[1-9]\d{0,2}(?:([,' \u00a0\u202f])\d{3})(?:\1\d{3})*(?:\.\d+)?")
 _GROUPED_BY_POINT = re.compile(r"-?[1-9]\d{0,2}(?:\.\d{3})+,\d+")

@@ -35,7 +35,7 @@ KS = {
     "calculate": (50, {"expression": "value * 2 + 1"}, 101),
 }
 """Every transform that KS 9.2 names, in its order; the first and the fourth with its own example (4.5)."""
-OURS = {"ungroup_number": ("1,750.50", {}, "1750.50")}
+OURS = {"ungroup_number": ("1,750.50", {}, "1750.50"), "arithmetic": ("$500 - $120.50", {}, "379.5")}
 """Every other transform."""
 
 

@@ -83,7 +83,9 @@ def test_arithmetic_is_exact(text, result):
     assert Arithmetic(type="arithmetic").apply(text) == result
 
 
-@pytest.mark.parametrize("text", ["12", "$5 - 3", "2026-03-01 + 2026-02-27", "a - b", "5 / 2", ""])
+@pytest.mark.parametrize(
+    "text", ["12", "$5 - 3", "2026-03-01 + 2026-02-27", "a - b", "5 / 2", "1,2,3 - 1", ""]
+)
 def test_arithmetic_refuses_what_is_no_pair_of_one_kind(text):
     with pytest.raises(TransformError):
         Arithmetic(type="arithmetic").apply(text)
