@@ -12,7 +12,7 @@ PACKAGES := periplus agent mcp_server loaders kb_store web_pages kb_schema seeds
 STYLED := $(wildcard $(PACKAGES) tests benchmarks scripts)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-base setup-mongod setup-django setup-miniwob setup-plain setup-zoo setup-zoo-sample setup-changes setup-widgets zoo maps changes widgets miniwob setup-livekit setup-conformance demo test nightly fuzz audit sbom durations lint format bench conformance readme-picture docs constraints clean sentences widget-sessions faults
+.PHONY: help setup setup-base setup-mongod setup-django setup-miniwob setup-plain setup-zoo setup-zoo-sample setup-changes setup-widgets zoo maps changes suites widgets miniwob setup-livekit setup-conformance demo test nightly fuzz audit sbom durations lint format bench conformance readme-picture docs constraints clean sentences widget-sessions faults
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -98,6 +98,10 @@ maps-%: setup-base
 # Goes on where it was interrupted; out/interface-changes has the results.
 changes: setup-changes ## measure verifying after interface changes and application bugs on eight small sites (an hour or more)
 	@$(BIN)/python -m tests.interface_changes measure
+
+# Goes on where it was interrupted; out/interface-changes/suites has the results.
+suites: setup-changes setup-plain ## run the generated tests of the eight small sites in plain pytest: each assertion must be seen to fail (half an hour)
+	@$(BIN)/python -m tests.interface_changes suites
 
 # Goes on where it was interrupted; out/widgets has the results.
 widgets: setup-widgets ## measure recording and replaying on the widgets of component libraries (a quarter of an hour or more)

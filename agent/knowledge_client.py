@@ -39,6 +39,7 @@ from kb_schema.tasks import Task
 from kb_schema.tool_answers import (
     ActionAnswer,
     AvailableActions,
+    Detail,
     DocumentAnswer,
     FlowAnswer,
     Identification,
@@ -270,10 +271,10 @@ class KnowledgeClient:
             },
         )
 
-    async def available_actions(self, screen_id: str) -> AvailableActions:
-        """Return what can be done on a screen, in short. Raises `UnknownToKnowledge`."""
+    async def available_actions(self, screen_id: str, *, detail: Detail = "summary") -> AvailableActions:
+        """Return what can be done on a screen, in short, or each action of each element. Raises `UnknownToKnowledge`."""
         return await self._call(
-            "get_available_actions", AvailableActions, {"screen_id": screen_id, "detail": "summary"}
+            "get_available_actions", AvailableActions, {"screen_id": screen_id, "detail": detail}
         )
 
     async def paths(

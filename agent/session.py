@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from playwright.async_api import Page
+from playwright.async_api import BrowserContext, Page
 
 from agent.errors import LeftWebsite
 from agent.events import EventBus, ScreenSeen
@@ -98,6 +98,10 @@ class Session:
     knowledge: KnowledgeClient
     website: Website
     base_url: str
+    browser: BrowserContext | None = None
+    """Where further pages are opened; None: the context of the page."""
+    lent: bool = False
+    """Whether the browser is a person's: its cookies are not stored."""
     context: RunContext = field(default_factory=RunContext)
     bus: EventBus = field(default_factory=EventBus)
     pace: ActionPace = field(default_factory=ActionPace)

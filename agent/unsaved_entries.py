@@ -80,14 +80,18 @@ class UnsavedEntries:
 
     @contextmanager
     def keeping(self) -> Iterator[None]:
-        """Run a task in the body: what is on the page now is kept meanwhile."""
+        """Run a task in the body: what is on the page now is kept meanwhile.
+
+        A task that an exception ends, as the loss of the browser does, makes its entries again when the run is resumed.
+        """
         kept = self._kept
         if self._last is not None and self._last.is_unsaved():
             self._kept = self._last
         try:
             yield
+            self._ended = self._last
         finally:
-            self._kept, self._ended = kept, self._last
+            self._kept = kept
 
     @contextmanager
     def guarded(self) -> Iterator[None]:

@@ -11,7 +11,8 @@ gave. That is done for several draws. Nothing in the synthesis knows a task.
 
 Two kinds of tasks: those with demonstrations of people (--demos; a folder for each task, with .json or .json.gz in the
 format of stanfordnlp/miniwob-plusplus-demos), and those that the scripted person of benchmarks/miniwob_ways.py shows
-(recorded into OUT/shown where they are missing). The pages are in --pages (`make setup-miniwob`). Each draw is kept
+(recorded into OUT/shown where they are missing). Of the latter, some were tried only after the rules were written; they
+have a table of their own. The pages are in --pages (`make setup-miniwob`). Each draw is kept
 in OUT/draws.jsonl and left out the next time; --again repeats it. What the table says of a goal:
 
     solved   the page gave its full reward
@@ -47,7 +48,7 @@ from benchmarks.miniwob_figures import (
     write_markdown,
 )
 from benchmarks.miniwob_pages import PAGES, path_of, served
-from benchmarks.miniwob_person import OTHERS
+from benchmarks.miniwob_person import OTHERS, UNSEEN
 from benchmarks.miniwob_recordings import SHOWN, record, sessions
 from periplus.session_setup import start_browser
 
@@ -64,7 +65,7 @@ def tasks_in(folder: Path | None) -> list[str]:
 
 async def main(options: argparse.Namespace, console: Console) -> list[Score]:
     """Measure what is not measured yet, and print all of it."""
-    kept = {} if options.again else read_draws(options.out / "draws.jsonl")
+    kept = {} if options.again else read_draws(options.out / "draws.jsonl", options.series)
     wanted = [(task, k, draw) for task in options.tasks for k in options.k for draw in range(options.draws)]
     left = [key for key in wanted if key not in kept or len(kept[key].endings) != options.seeds]
     if left:
@@ -101,8 +102,8 @@ async def _measure(
             for task, k, draw in left:
                 progress.update(bar, description=f"{task}, k = {k}")
                 folder = options.demos if task in tasks_in(options.demos) else options.out / "shown"
-                endings = await measured(place, task, folder, k, draw, options.seeds)
-                one = Draw(task, k, draw, tuple(endings))
+                endings = await measured(place, task, folder, k, draw, options.seeds, options.series)
+                one = Draw(task, k, draw, tuple(endings), options.series)
                 keep_draw(options.out / "draws.jsonl", one)
                 done[one.key] = one
                 progress.advance(bar)
@@ -128,6 +129,9 @@ def _options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     )
     parser.add_argument("--seeds", type=int, default=SEEDS, help="goals for each draw (default: %(default)s)")
     parser.add_argument("--draws", type=int, default=DRAWS, help="draws of k (default: %(default)s)")
+    parser.add_argument(
+        "--series", default="", help="any word: other draws and goals than those of the default series"
+    )
     parser.add_argument("--again", action="store_true", help="measure what is measured already, too")
     parser.add_argument(
         "--write", type=Path, metavar="FILE", help="write the tables into a page of the documentation"
@@ -144,7 +148,7 @@ def _options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
 
 
 def _read_lists(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
-    there = [*tasks_in(options.demos), *OTHERS]
+    there = [*tasks_in(options.demos), *OTHERS, *UNSEEN]
     options.tasks = [each.strip() for each in options.tasks.split(",") if each.strip()] or there
     for task in options.tasks:
         if task not in there:

@@ -240,22 +240,29 @@ async def arena(browser: Browser, pages: Path) -> AsyncIterator[Arena]:
                     await context.close()
 
 
-async def goals(place: Arena, task: str, count: int, shown: frozenset[str], draw: int = 0) -> list[str]:
+async def goals(
+    place: Arena, task: str, count: int, shown: frozenset[str], draw: int = 0, series: str = ""
+) -> list[str]:
     """Seeds whose goals nobody showed; all of them where the task has hardly any other goals."""
     await place.open(task)
-    seeds = [f"unseen {draw} {number}" for number in range(3 * count)]
+    seeds = [f"{series or 'unseen'} {draw} {number}" for number in range(3 * count)]
     told = {seed: await place.goal(seed) for seed in seeds}
     new = [seed for seed in seeds if told[seed] not in shown]
     return (new if len(new) >= count and len(set(told.values())) > count / 2 else seeds)[:count]
 
 
-async def measured(place: Arena, task: str, folder: Path, k: int, draw: int, seeds: int) -> list[Ending]:
-    """One draw of k of the folder's demonstrations of a task, run on seeds that are none of theirs."""
-    dice = random.Random(f"{task}/{k}/{draw}")  # noqa: S311 - a sample, no secret
+async def measured(
+    place: Arena, task: str, folder: Path, k: int, draw: int, seeds: int, series: str = ""
+) -> list[Ending]:
+    """One draw of k of the folder's demonstrations of a task, run on seeds that are none of theirs.
+
+    `series` chooses another draw and other seeds: those of the default were looked at when rules were written.
+    """
+    dice = random.Random(f"{series}{task}/{k}/{draw}")  # noqa: S311 - a sample, no secret
     learned = await learn(drawn(folder / task, k, dice), task.replace("/", "-"))
     if isinstance(learned, str):
         return [Ending("refused", "", learned)] * seeds
     return [
         await place.attempt(task, learned, seed)
-        for seed in await goals(place, task, seeds, learned.shown, draw)
+        for seed in await goals(place, task, seeds, learned.shown, draw, series)
     ]

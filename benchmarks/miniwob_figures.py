@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.miniwob_arena import Ending, How
-from benchmarks.miniwob_person import OTHERS
+from benchmarks.miniwob_person import OTHERS, UNSEEN
 
 GOOD = 0.9
 """Share of goals from which on a task counts as learned."""
@@ -47,6 +47,8 @@ class Draw:
     k: int
     draw: int
     endings: tuple[Ending, ...]
+    series: str = ""
+    """Chooses which demonstrations are drawn, and the seeds of the goals."""
 
     @property
     def key(self) -> tuple[str, int, int]:
@@ -54,16 +56,17 @@ class Draw:
         return self.task, self.k, self.draw
 
 
-def read_draws(file: Path) -> dict[tuple[str, int, int], Draw]:
-    """Return the draws that a file keeps."""
+def read_draws(file: Path, series: str = "") -> dict[tuple[str, int, int], Draw]:
+    """Return the draws of a series that a file keeps."""
     if not file.is_file():
         return {}
     found = {}
     for line in file.read_text(encoding="utf-8").splitlines():
         kept = json.loads(line)
         endings = tuple(Ending(**each) for each in kept["endings"])
-        draw = Draw(kept["task"], kept["k"], kept["draw"], endings)
-        found[draw.key] = draw
+        draw = Draw(kept["task"], kept["k"], kept["draw"], endings, kept.get("series", ""))
+        if draw.series == series:
+            found[draw.key] = draw
     return found
 
 
@@ -120,13 +123,15 @@ def tell_reasons(scores: Sequence[Score], console: Console) -> None:
 
 
 def write_markdown(scores: Sequence[Score], ks: Sequence[int]) -> str:
-    """Return the figures as tables in Markdown: the tasks shown by people, then those shown by the scripted person."""
+    """Return the figures as tables in Markdown: the tasks shown by people, by the scripted person, and those apart."""
     lines = [f"{datetime.now(UTC):%Y-%m-%d}, rules only, without a model."]
-    for title, others in (
-        ("demonstrations of people", False),
-        ("demonstrations of the scripted person", True),
+    people = {score.task for score in scores} - {*OTHERS, *UNSEEN}
+    for title, tasks in (
+        ("demonstrations of people", people),
+        ("demonstrations of the scripted person", {*OTHERS}),
+        ("tried only after the rules were written", {*UNSEEN}),
     ):
-        own = [score for score in scores if (score.task in OTHERS) == others]
+        own = [score for score in scores if score.task in tasks]
         if not own:
             continue
         lines += ["", f"| {title} | {' | '.join(f'k = {k}' for k in ks)} | what was not solved |"]

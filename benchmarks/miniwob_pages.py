@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
+from http import HTTPStatus
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -42,6 +43,12 @@ def path_of(task: str) -> str:
 
 
 class _Quiet(SimpleHTTPRequestHandler):
+    def do_POST(self) -> None:  # the name it has there
+        """Take a form that a page sends, as its own server would: the page that is shown stays."""
+        self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        self.send_response(HTTPStatus.NO_CONTENT)
+        self.end_headers()
+
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name it has there
         pass
 

@@ -44,6 +44,15 @@ OTHERS = (
     "flight/AA",
 )
 """Tasks without demonstrations of people: this person shows them."""
+UNSEEN = (
+    "enter-password",
+    "focus-text-2",
+    "email-inbox-important",
+    "find-word",
+    "read-table-2",
+    "simple-arithmetic",
+)
+"""Tasks that this person learned after the rules were written: no rule was made or changed for them."""
 HERE_MS = 3_000.0
 """How long an element may take to come."""
 _FORMS = """() => {

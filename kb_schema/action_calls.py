@@ -95,6 +95,8 @@ class ActionCall(Model):
     """The variable that receives the path of the file this action downloads."""
     modifiers: tuple[Modifier, ...] = ()
     """Keys held down during a click."""
+    place: Place | None = None
+    """The place in the target that a click presses, as on a drawing (canvas). None: one that shows, near its middle."""
     drop: DropPlace | None = None
     """The place to which `drag` drags the target."""
     parameters: dict[str, JsonValue] = Field(default_factory=dict)

@@ -9,6 +9,8 @@ from pydantic import Field, JsonValue, field_validator, model_validator
 
 from kb_schema import url_patterns
 from kb_schema.base import Model, ScreenRef, Seconds, TaskRef
+from kb_schema.ranked_values import Measure, read_ranking
+from kb_schema.templates import variables
 from kb_schema.transforms import Transform
 
 ValueSource = Literal[
@@ -113,8 +115,34 @@ class TableExtraction(Model):
     fallback: Extraction | None = None
 
 
+class RankedExtraction(Model):
+    """The text of one column in the visible row whose value there is the least or greatest.
+
+    Nothing if two rows have that value, if a row has none, or if the words of `order` mean no column, or several.
+    """
+
+    method: Literal["ranked_extraction"]
+    selector: str = Field(min_length=1)
+    """The rows: CSS, or XPath that begins with `/`."""
+    columns: dict[Measure, TableColumn] = Field(min_length=1)
+    """What the values of a column are -> the column."""
+    order: str = Field(min_length=1)
+    """Words that say which row is meant: `cheapest`, `longest duration`, or `{x}` with such words."""
+    fallback: Extraction | None = None
+
+    @field_validator("order")
+    @classmethod
+    def _says_an_order(cls, value: str) -> str:
+        if not variables(value) and read_ranking(value) is None:
+            raise ValueError(
+                f"{value!r} does not say which is meant: write `least`, `greatest`, `cheapest`, ..."
+            )
+        return value
+
+
 Extraction = Annotated[
-    DomExtraction | UrlExtraction | ContextExtraction | TableExtraction, Field(discriminator="method")
+    DomExtraction | UrlExtraction | ContextExtraction | TableExtraction | RankedExtraction,
+    Field(discriminator="method"),
 ]
 
 

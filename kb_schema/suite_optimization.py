@@ -106,6 +106,14 @@ class Recommendation(Model):
 # -- the messages of OL on the event bus -----------------------------------------------------------------
 
 
+class SettledCall(Model):
+    """A call on an element that a healing run waited for on an idle page, in vain."""
+
+    test_id: str
+    selector: str
+    """Of the call's locator, as Playwright has it."""
+
+
 class ExecutionRequest(Model):
     """`EXECUTION_REQUEST`: run these tests."""
 
@@ -115,6 +123,8 @@ class ExecutionRequest(Model):
     test_file_paths: tuple[str, ...] = ()
     test_ids: tuple[str, ...] = ()
     attempt: int = Field(default=1, ge=1)
+    settled_calls: tuple[SettledCall, ...] = ()
+    """Calls that get less time, since a longer wait was seen not to help."""
 
 
 class ExecutionSummary(Model):

@@ -16,10 +16,11 @@ import re2
 from kb_schema.text_similarity import SMALL_WORDS
 
 _VARIABLE = re.compile(r"(?<!\{)\{([A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*)\}(?!\})")
-_PARAMETER = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*(?:\|\s*words\s*)?\}\}")
+_PARAMETER = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*(?:\|\s*(?:given_)?words\s*)?\}\}")
 _QUOTED_PARAMETER = re.compile(
-    r"(?P<quote>['\"])(?P<inside>[^'\"]*)(?P=quote)|\{\{\s*\w+\s*(?P<words>\|\s*words\s*)?\}\}"
+    r"(?P<quote>['\"])(?P<inside>[^'\"]*)(?P=quote)|\{\{\s*\w+\s*(?:\|\s*(?P<words>(?:given_)?words)\s*)?\}\}"
 )
+_OPTIONAL = re.compile(r"\{\{\s*(\w+)\s*\|\s*given_words\s*\}\}")
 MOST_WORDS = 12
 """Words of a value by which an element is found, at most."""
 _WORD = re.compile(r"[^\W_]+")
@@ -57,6 +58,15 @@ def variables(template: str) -> frozenset[str]:
 def selector_parameters(template: str) -> frozenset[str]:
     """Return the names that a `{{x}}` selector template uses."""
     return frozenset(_PARAMETER.findall(template))
+
+
+def required_selector_parameters(template: str) -> frozenset[str]:
+    """Return the names without which a `{{x}}` selector template cannot be filled: not those of `{{x|given_words}}`.
+
+    >>> sorted(required_selector_parameters("//li[{{row|words}}][{{more|given_words}}]"))
+    ['row']
+    """
+    return selector_parameters(template) - frozenset(_OPTIONAL.findall(template))
 
 
 def rename_selector_parameter(template: str, name: str, new: str) -> str:
@@ -273,7 +283,8 @@ def fill_selector(template: str, values: Mapping[str, Any], language: Literal["c
 
     `'...{{x}}...'` in quotes is re-quoted as a whole; a bare `{{x}}` (`nth-child({{n}})`) accepts only digits
     and identifiers. `[{{x|words}}]` in XPath: the element's texts have all words of the value, in any order and
-    case; words such as `the` do not count. Raises `MissingVariable`, and `ValueError` for a bare value that could
+    case; words such as `the` do not count. `[{{x|given_words}}]` is the same, and holds for every element if there is
+    no value. Raises `MissingVariable`, and `ValueError` for a bare value that could
     change the selector's meaning and for one without words.
     """
     quote = css_string if language == "css" else xpath_literal
@@ -285,7 +296,10 @@ def fill_selector(template: str, values: Mapping[str, Any], language: Literal["c
 
     def replacement(match: re.Match[str]) -> str:
         if match["quote"] is None:
-            bare = value_of(_PARAMETER.findall(match[0])[0])
+            name = _PARAMETER.findall(match[0])[0]
+            if match["words"] == "given_words" and values.get(name) in (None, ""):
+                return "true()"
+            bare = value_of(name)
             if match["words"] and language == "xpath":
                 return _build_words_condition(bare)
             if not re.fullmatch(r"[A-Za-z0-9_-]+", bare):

@@ -250,6 +250,27 @@ class Calculate(BaseTransform):
         return int(result) if result == result.to_integral_value() else float(result)
 
 
+@transform
+class Arithmetic(BaseTransform):
+    """The sum, difference or product of the two values of a text: `12 - 5`, `$20 + $5`, `2026-03-01 - 2026-02-27`.
+
+    Amounts must have one unit, which the result does not have. The difference of two dates is in days.
+    """
+
+    type: Literal["arithmetic"]
+
+    def apply(self, value: Any) -> str:
+        """Return a plain number."""
+        told = _TWO_VALUES.fullmatch(as_text(value).strip())
+        if told is None:
+            raise TransformError(f"expected two values with + - or * between them, got {value!r}")
+        one, other = _read_operand(told["one"]), _read_operand(told["other"])
+        if one[1] != other[1] or (one[1] == "date" and told["sign"] != "-"):
+            raise TransformError(f"{told['one']!r} {told['sign']} {told['other']!r} are values of two kinds")
+        result = {"+": operator.add, "-": operator.sub, "*": operator.mul}[told["sign"]](one[0], other[0])
+        return format(result.normalize(), "f")
+
+
 if TYPE_CHECKING:
     Transform = BaseTransform
 else:
@@ -277,6 +298,20 @@ def apply_all(value: Any, transforms: tuple[Transform, ...]) -> Any:
     return value.isoformat() if isinstance(value, date) else value
 
 
+def _read_operand(text: str) -> tuple[Decimal, str]:
+    """Return a number with its unit, or a date as days with the unit `date`."""
+    try:
+        return Decimal(date.fromisoformat(text).toordinal()), "date"
+    except ValueError:
+        pass
+    amount = _OPERAND.fullmatch(text)
+    if amount is None:
+        raise TransformError(f"expected a number, an amount or a date (ISO 8601), got {text!r}")
+    return _decimal(ungroup_number(amount["number"])), amount["sign"] or ""
+
+
+_TWO_VALUES = re.compile(r"(?P<one>\S+) (?P<sign>[-+*]) (?P<other>\S+)")
+_OPERAND = re.compile(r"(?P<sign>[$\u20ac\u00a3\u00a5\u20b9]?)(?P<number>-?[\d.,]+)")
 _SYMBOLS = {"USD": "$", "EUR": "€", "GBP": "£", "INR": "₹", "JPY": "¥", "CNY": "¥", "KRW": "₩", "BRL": "R$"}
 _GROUPED_BY_COMMA = re.compile(r"-?[1-9]\d{0,2}(?:([,' \u00a0\u202f])\d{3})(?:\1\d{3})*(?:\.\d+)?")
 _GROUPED_BY_POINT = re.compile(r"-?[1-9]\d{0,2}(?:\.\d{3})+,\d+")

@@ -366,6 +366,8 @@ class FailureEvidence(Model):
     """Requests of the page that had no response when the step timed out."""
     moving: bool = False
     """Whether the element, or the page around it, kept moving."""
+    page_idle: bool = False
+    """Whether no request was open while the element was waited for: more time would not have helped."""
     reachable: bool = True
     """Whether the site responds at all."""
     error_page: bool = False

@@ -38,6 +38,7 @@ readonly DJANGO_3_2="Django==3.2.25 asgiref==3.8.1 sqlparse==0.5.3 pytz==2025.2"
 readonly DJANGO_5_2="Django==5.2.8 asgiref==3.11.0 sqlparse==0.5.3"
 readonly DJANGO_4_2="Django==4.2.30 asgiref==3.13.0 sqlparse==0.6.1"
 readonly MINIWOB_PACKAGE="miniwob==1.1.0"
+readonly MAVEN_DEPENDENCY="org.apache.maven.plugins:maven-dependency-plugin:3.8.1"
 
 say() { printf 'setup: %s\n' "$*"; }
 warn() { printf 'setup: ! %s\n' "$*" >&2; }
@@ -326,7 +327,7 @@ setup_widgets() {
 }
 
 # One folder for each application of tests/zoo/registry/installs: an environment with exactly the packages of NAME.txt,
-# the program of NAME.go, or the npm package of NAME.npm.
+# the program of NAME.go, the npm package of NAME.npm, or the archive of NAME.mvn.
 setup_zoo() {
     local list name folder
     for list in tests/zoo/registry/installs/*; do
@@ -351,6 +352,15 @@ setup_zoo() {
             npm install --prefix "$folder" --ignore-scripts --no-audit --no-fund --no-save "$(cat "$list")" >>"$LOG" 2>&1 || {
                 tail -n 5 "$LOG" >&2
                 die "npm could not install $name; the whole log is in .venv/setup.log"
+            }
+            ;;
+        *.mvn)
+            command -v mvn >/dev/null || die "Java with Maven is needed to install $name for the tests; there is none"
+            mkdir -p "$folder"
+            # From a folder of its own: without a project it leaves one called `${project.basedir}` where it runs.
+            (cd "$folder" && mvn --batch-mode --quiet "$MAVEN_DEPENDENCY:unpack" -Dartifact="$(cat "$ROOT/$list")" -DoutputDirectory=.) >>"$LOG" 2>&1 || {
+                tail -n 5 "$LOG" >&2
+                die "Maven could not install $name; the whole log is in .venv/setup.log"
             }
             ;;
         *)

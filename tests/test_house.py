@@ -224,6 +224,16 @@ def _named_as_values(nodes: list[ast.AST]) -> set[str]:
     return {each.id for group in values for each in group if isinstance(each, ast.Name)}
 
 
+@pytest.mark.parametrize(
+    "workflow", sorted((ROOT / ".github" / "workflows").glob("*.yml")), ids=lambda path: path.stem
+)
+def test_every_action_of_a_workflow_is_pinned_by_hash_and_says_its_version(workflow: Path) -> None:
+    used = re.findall(r"uses: *(.*)", workflow.read_text(encoding="utf-8"))
+    assert used
+    assert [each for each in used if not re.match(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", each)] == []
+    assert yaml.safe_load(workflow.read_text(encoding="utf-8"))["permissions"] == {"contents": "read"}
+
+
 def test_every_composed_service_has_limits_of_processor_and_memory() -> None:
     services = yaml.safe_load((ROOT / "docker-compose.yml").read_text(encoding="utf-8"))["services"]
     assert {"periplus", "rooms", "mongo"} <= services.keys()

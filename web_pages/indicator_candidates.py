@@ -65,7 +65,7 @@ class PageProfileIndex:
                 self._exact[sign] |= bit
                 if sign not in page.passing:
                     self._steady[sign] |= bit
-            for sign in page.states:
+            for sign in (*page.states, *page.echoes):
                 self._exact[sign] |= bit
             for place, texts in page.texts.items():
                 for text in texts:

@@ -21,7 +21,7 @@ from web_pages.accessible_names import is_control, label_text, name_of, role_of
 from web_pages.element_tree import Element
 from web_pages.page_texts import squeeze, text_of
 from web_pages.selectors.generated_names import looks_generated
-from web_pages.state_marks import list_state_marks
+from web_pages.state_marks import list_echoes, list_state_marks
 from web_pages.stored_pages import StoredPage
 from web_pages.visibility import visible
 
@@ -190,6 +190,8 @@ class PageProfile:
     states: frozenset[PageFeature] = frozenset()
     """Features of its state: messages, refused fields, rows, classes, short texts. They tell pages at one address
     apart, and are no part of `signs`."""
+    echoes: frozenset[PageFeature] = frozenset()
+    """Features whose conditions hold, too, but which are not chosen: texts and classes of data, and of what holds a text."""
     data: frozenset[str] = frozenset()
     """The content of table rows, repeated items and fields, folded: names of data."""
     shape: frozenset[str] = frozenset()
@@ -198,7 +200,7 @@ class PageProfile:
     def shows(self, sign: PageFeature) -> bool:
         """Return whether the feature's condition holds on the page."""
         if not KINDS[sign.kind].partial:
-            return sign in self.signs or sign in self.states
+            return sign in self.signs or sign in self.states or sign in self.echoes
         return any(sign.text in text for text in self.texts.get((sign.kind, sign.where), ()))
 
 
@@ -208,6 +210,7 @@ def build_page_profile(page: StoredPage) -> PageProfile:
     passing: set[PageFeature] = set()
     by_place: dict[tuple[str, str], set[str]] = {}
     states: set[PageFeature] = set()
+    echoes: set[PageFeature] = set()
     data: set[str] = set()
     shape: set[str] = set()
     title = page.snapshot.title
@@ -215,7 +218,7 @@ def build_page_profile(page: StoredPage) -> PageProfile:
         by_place["title", ""] = {title}
         if _is_a_name(title):
             steady.add(PageFeature("title", "", title))
-    for sign, comes_and_goes in _collect_features(page, states, data, shape):
+    for sign, comes_and_goes in _collect_features(page, states, echoes, data, shape):
         if KINDS[sign.kind].partial:
             by_place.setdefault((sign.kind, sign.where), set()).add(sign.text)
         if _is_a_name(sign.text) and len(steady) + len(passing) < MOST_SIGNS:
@@ -225,6 +228,7 @@ def build_page_profile(page: StoredPage) -> PageProfile:
         passing=frozenset(passing - steady),
         texts={key: tuple(sorted(texts)) for key, texts in by_place.items()},
         states=frozenset(states),
+        echoes=frozenset(echoes - states),
         data=frozenset(data),
         shape=frozenset(shape),
     )
@@ -235,11 +239,11 @@ def _is_a_name(text: str) -> bool:
 
 
 def _collect_features(
-    page: StoredPage, states: set[PageFeature], data: set[str], shape: set[str]
+    page: StoredPage, states: set[PageFeature], echoes: set[PageFeature], data: set[str], shape: set[str]
 ) -> Iterator[tuple[PageFeature, bool]]:
     """Yield every feature of the visible elements, and whether its place is unstable.
 
-    Collect in `states`, `data` and `shape` what `PageProfile` has of these names.
+    Collect in `states`, `echoes`, `data` and `shape` what `PageProfile` has of these names.
     """
     passing: set[int] = set()
     steady: set[int] = set()
@@ -263,6 +267,9 @@ def _collect_features(
                 if len(states) < MOST_SIGNS:
                     marks = list_state_marks(element, role, in_data=id(element) in holding)
                     states.update(PageFeature(*mark) for mark in marks)
+                if len(echoes) < MOST_SIGNS:
+                    again = list_echoes(element, in_data=id(element) in holding)
+                    echoes.update(PageFeature(*mark) for mark in again)
                 if len(data) < MOST_DATA:
                     data.update(_data_of(element, in_data=id(element) in holding))
                 for sign in _list_element_features(element, role):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from web_pages.element_tree import Element
 from web_pages.page_texts import own_texts, text_of
@@ -58,6 +59,8 @@ _NAME = re.compile(r"[A-Za-z_][\w-]*\Z")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _LONGEST = 80
 """The most characters of a text that is a mark."""
+_MOST_INNER = 6
+"""The most elements in one that only holds a text, such as a chosen value with its icon."""
 _MOST_TABLES = 3
 """The most tables around a cell that are looked at."""
 
@@ -69,18 +72,36 @@ def list_state_marks(element: Element, role: str | None, *, in_data: bool) -> It
     for name in _STATE_ATTRIBUTES:
         if element.get(name) == "true":
             yield "state", name, "true"
-    for token in (element.get("class") or "").split():
-        if _NAME.match(token) and not looks_generated(token):
-            if says_state(token):
-                yield "state", "class", token
-            elif not in_data:
-                yield "class", "class", token
+    for token in _list_classes(element):
+        if says_state(token):
+            yield "state", "class", token
+        elif not in_data:
+            yield "class", "class", token
     if element.tag in _ROW_TAGS:
         yield from _rows(element)
     if not in_data and element.tag in _SAYING_TAGS and own_texts(element):
         said = text_of(element)
         if len(said) <= _LONGEST:
             yield "said", element.tag, said
+
+
+def list_echoes(element: Element, *, in_data: bool) -> Iterator[Mark]:
+    """Yield what `list_state_marks` leaves out though the condition of such a mark holds: of data, and of what only holds a text.
+
+    These are no marks of a state, but a mark of another page with the same text does not tell the two apart.
+    """
+    if in_data:
+        yield from (("class", "class", token) for token in _list_classes(element) if not says_state(token))
+    if element.tag in _SAYING_TAGS and (in_data or not own_texts(element)):
+        inner = sum(1 for _ in islice(element.descendants(), _MOST_INNER + 1))
+        said = text_of(element) if inner <= _MOST_INNER else ""
+        if 0 < len(said) <= _LONGEST:
+            yield "said", element.tag, said
+
+
+def _list_classes(element: Element) -> list[str]:
+    names = (element.get("class") or "").split()
+    return [token for token in names if _NAME.match(token) and not looks_generated(token)]
 
 
 def says_state(token: str) -> bool:

@@ -91,10 +91,13 @@ class StoredPage:
     def resolve_template(self, template: str, values: Mapping[str, str]) -> tuple[Element, ...]:
         """Return the elements that an XPath template finds with these values; none if they cannot be put in."""
         try:
-            value = fill_selector(template, values, "xpath")
-        except (KeyError, ValueError):  # the template's own text looks like a parameter
+            value = ValueStrategy(type="xpath", value=fill_selector(template, values, "xpath"))
+        except (
+            KeyError,
+            ValueError,
+        ):  # the template's own text looks like a parameter, or it becomes too long
             return ()
-        return self.resolve(Selector(strategies=(ValueStrategy(type="xpath", value=value),))).found
+        return self.resolve(Selector(strategies=(value,))).found
 
 
 def answer_probes(

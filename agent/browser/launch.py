@@ -16,16 +16,16 @@ from enum import StrEnum
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import structlog
 
-from agent.browser.browser_profile import Engine
+from agent.browser.browser_profile import VIEWPORT, Engine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from playwright.async_api import Browser, Playwright
+    from playwright.async_api import Browser, BrowserContext, Playwright, ProxySettings
 
 _log = structlog.get_logger(__name__)
 
@@ -90,6 +90,8 @@ class LaunchSettings:
     executable: str | None = None  # None: use `find_chromium`, or what Playwright installed of another engine
     sandbox: SandboxMode | None = None  # None: as PERIPLUS_BROWSER_SANDBOX says, else auto
     extra_args: tuple[str, ...] = ()  # additional command line flags
+    channel: str | None = None  # an installed browser, such as chrome or msedge, instead of an executable
+    proxy_server: str | None = None  # the proxy of all pages
     slow_mo_ms: float = 0  # Playwright's pause after each operation, so that a person can watch
     timeout_s: float = 30  # limit for the start
 
@@ -131,24 +133,58 @@ async def launch(
     settings = settings or LaunchSettings()
     if settings.engine != "chromium":
         return await _launch_other(playwright, headless=headless, settings=settings)
-    sandboxed = uses_sandbox(settings.sandbox)
-    executable = settings.executable or find_chromium(headless=headless)
-    if executable is None or shutil.which(executable) is None:
-        raise BrowserMissing(executable)
     return await playwright.chromium.launch(
-        executable_path=executable,
-        headless=headless,
-        args=[*QUIET_FLAGS, *settings.extra_args],
-        chromium_sandbox=sandboxed,
-        handle_sigint=False,
-        slow_mo=settings.slow_mo_ms,
-        timeout=settings.timeout_s * 1000,
+        **_chromium_options(settings, headless=headless), slow_mo=settings.slow_mo_ms
     )
+
+
+async def launch_profile(
+    playwright: Playwright,
+    folder: Path,
+    *,
+    headless: bool = True,
+    settings: LaunchSettings | None = None,
+    fills_window: bool = False,
+) -> BrowserContext:
+    """Start Chromium with the profile in a folder; the browser ends with the returned context.
+
+    Pages have 1280 x 720 pixels; `fills_window`: as many as the window.
+
+    Raises `BrowserMissing` and `SandboxModeUnknown`, as `launch` does.
+    """
+    options = _chromium_options(settings or LaunchSettings(), headless=headless)
+    width, height = VIEWPORT
+    return await playwright.chromium.launch_persistent_context(
+        folder,
+        **options,
+        no_viewport=fills_window or None,
+        viewport=None if fills_window else {"width": width, "height": height},
+    )
+
+
+def _chromium_options(settings: LaunchSettings, *, headless: bool) -> dict[str, Any]:
+    """Return what both ways of starting Chromium take. Raises `BrowserMissing`."""
+    sandboxed, executable = uses_sandbox(settings.sandbox), settings.executable
+    if settings.channel is None:
+        executable = executable or find_chromium(headless=headless)
+        if executable is None or shutil.which(executable) is None:
+            raise BrowserMissing(executable)
+    return {
+        "executable_path": executable,
+        "channel": settings.channel,
+        "headless": headless,
+        "args": [*QUIET_FLAGS, *settings.extra_args],
+        "chromium_sandbox": sandboxed,
+        "handle_sigint": False,
+        "proxy": None if settings.proxy_server is None else {"server": settings.proxy_server},
+        "timeout": settings.timeout_s * 1000,
+    }
 
 
 async def _launch_other(playwright: Playwright, *, headless: bool, settings: LaunchSettings) -> Browser:
     """Start Firefox or WebKit. PERIPLUS_CHROMIUM and Chromium's flags do not concern them."""
     kind = playwright.firefox if settings.engine == "firefox" else playwright.webkit
+    proxy: ProxySettings | None = {"server": settings.proxy_server} if settings.proxy_server else None
     executable = settings.executable or kind.executable_path
     if shutil.which(executable) is None:
         raise BrowserMissing(settings.executable, settings.engine)
@@ -156,6 +192,7 @@ async def _launch_other(playwright: Playwright, *, headless: bool, settings: Lau
         executable_path=executable,
         headless=headless,
         args=list(settings.extra_args),
+        proxy=proxy,
         handle_sigint=False,
         slow_mo=settings.slow_mo_ms,
         timeout=settings.timeout_s * 1000,

@@ -25,12 +25,18 @@ async def read_storage_state(page: Page) -> dict[str, Any]:
     try:
         cookies = [dict(cookie) for cookie in await page.context.cookies()]
         if page.url.startswith(("http://", "https://")):
-            origin = await page.evaluate(_LOCAL_STORAGE)
+            origin = await read_local_storage(page)
             if origin["localStorage"]:
                 origins.append(origin)
     except PlaywrightError:
         pass  # the page is closing or navigating; the next step reads the state again
     return {"cookies": cookies, "origins": origins}
+
+
+async def read_local_storage(page: Page) -> dict[str, Any]:
+    """Return the origin of the page with its local storage, as in a storage state. Raises the driver's error."""
+    found: dict[str, Any] = await page.evaluate(_LOCAL_STORAGE)
+    return found
 
 
 def remove_secret_from_storage(storage: dict[str, Any], redact: Callable[[Any], Any]) -> dict[str, Any]:

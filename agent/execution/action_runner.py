@@ -436,6 +436,7 @@ class ActionRunner:
             secret=action_types.ACTION_TYPES[name].types_text and self._is_secret(call),
             modifiers=call.modifiers,
             drop=call.drop,
+            place=call.place,
         )
 
     def _value(self, name: str, call: ActionCall) -> str | list[str] | None:

@@ -1,7 +1,7 @@
 """Runs an agent node of a workflow: actions that an inferencer suggests, each through the gate, limited in
 number.
 
-Without an inferencer a person is needed.
+Without an inferencer a person is asked to do it in the browser; without a person, the run ends there.
 """
 
 from __future__ import annotations
@@ -27,14 +27,18 @@ async def run_judgement_node(
 ) -> None:
     """Run the node until its condition holds or, without one, until nothing more is suggested.
 
-    Raises `PersonNeeded` without an inferencer, `StepFailed` if the limit of actions is reached first.
+    Raises `PersonNeeded` without an inferencer and without an answer of a person, `StepFailed` if the limit of actions
+    is reached first, or the person's answer did not bring the condition about.
     """
     session = engine.session
     until = () if node.until is None else fill_conditions((node.until,), values)
     if until and await _reached(engine, until, values):
         return
     if session.inferencer is None:
-        raise PersonNeeded(node.goal, hint="do this by hand, or configure an inferencer")
+        await _ask_person(engine, node)
+        if until and not await _reached(engine, until, values):
+            raise StepFailed(f"goal not reached by hand: {node.goal}", error="agent_bound", acted=True)
+        return
     tried: list[str] = []
     for attempt in range(1, node.max_steps + 1):
         redact, shown = session.context.redact, await show_page(session)
@@ -72,6 +76,20 @@ async def run_judgement_node(
     if until:
         raise StepFailed(
             f"goal not reached in {node.max_steps} actions: {node.goal}", error="agent_bound", acted=True
+        )
+
+
+async def _ask_person(engine: TaskExecution, node: AgentNode) -> None:
+    """Let a person do what the recordings leave open, and wait for the answer. Raises `PersonNeeded` without one."""
+    session = engine.session
+    asker = session.context.asker
+    prompt = session.context.redact(
+        f"The recordings do not tell this step. Do it in the browser, then answer: {node.goal}"
+    )
+    if asker is None or await asker.ask("continue", prompt, secret=False) is None:
+        raise PersonNeeded(
+            node.goal,
+            hint="run it in a terminal with --headed, do this step in the browser and answer; or configure a model",
         )
 
 

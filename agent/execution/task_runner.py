@@ -96,7 +96,7 @@ class TaskRunner:
         self.kept_values = KeptValues(session)
         self.resumption = RunResumption(self, decided)
         self.steps = StepRunner(self)
-        self.checkpoints = CheckpointWriter(keeping, session.context, resume)
+        self.checkpoints = CheckpointWriter(keeping, session.context, resume, keeps_storage=not session.lent)
         self.outcomes = OutcomeChecker(self)
         inferencer = session.inferencer
         self.resilience = ResilientStepRunner(
@@ -107,7 +107,7 @@ class TaskRunner:
         )
         self._running: tuple[str, ...] = ()
         """Tasks that run now, outermost first."""
-        self.spare_tab = SpareTab(lambda: self.session.page.context)
+        self.spare_tab = SpareTab(lambda: self.session.browser or self.session.page.context)
         self.dismissing = False
         """True while an overlay is being closed."""
         self.depth = 0

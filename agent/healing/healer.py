@@ -17,6 +17,7 @@ from playwright.async_api import Page
 from agent import retry_limits
 from agent.errors import PersonNeeded
 from agent.events import Event, HealTried, Struggling
+from agent.healing.alike_texts import find_alike_texts
 from agent.healing.element_reveal import reveal_page, scan_scrolled_page
 from agent.healing.element_wait import ElementWait
 from agent.healing.fellow_search import find_among_fellows, find_by_icon
@@ -252,6 +253,10 @@ class Healer:
             )
         if self._wait is not None and before is not None and _is_elsewhere(failure):
             self._wait.searched = meant.name, before.elements
+        if before is not None and isinstance(first, GateFailed) and first.value is not None:
+            alike = find_alike_texts(first.value, before)
+            if alike:
+                first.add_alike(alike)
         raise first
 
     def _was_searched(self, meant: IntendedElement, index: PageIndex) -> bool:

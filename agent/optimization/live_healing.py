@@ -18,6 +18,7 @@ from playwright.async_api import Error as DriverError
 from playwright.async_api import Frame, Page, Playwright, async_playwright
 
 from agent.browser.launch import launch
+from agent.healing.element_reveal import wait_for_idle
 from agent.healing.fingerprint_comparison import compare_fingerprints
 from agent.healing.identity_check import take_sighting
 from agent.locators.page_scan import scan_page
@@ -70,6 +71,8 @@ class LivePolicy:
     """The same if another element was found for it."""
     gate_s: float = 1.0
     """For a candidate to pass the gate."""
+    idle_s: float = 0.5
+    """For the page to have no open request, after the element was waited for."""
     blocked_s: float = 3.0
     """For the element itself, which is present, to become ready."""
 
@@ -275,6 +278,7 @@ class _LiveDiagnosis:
         late_s = self.policy.late_beside_s if found.candidates else self.policy.late_s
         if await self._comes(selector, late_s):
             return self._late(time.monotonic() - began)
+        self._note(page_idle=self.failure.idle and await wait_for_idle(self.page, self.policy.idle_s))
         return self._substituted(found)
 
     async def _comes(self, selector: str, late_s: float) -> bool:

@@ -52,6 +52,7 @@ from kb_schema.suite_optimization import (
     OptimizeTestFile,
     Patch,
     RegenerateTest,
+    SettledCall,
 )
 from kb_schema.verification import FailureEvidence, RootCause, RootCauseClass
 
@@ -143,6 +144,17 @@ class OptimizationRound:
     def of(self, test_id: str) -> list[PatchDecision]:
         """A test's, in their order."""
         return [each for each in self.decisions.values() if each.failed.test_id == test_id]
+
+    def list_settled(self) -> list[SettledCall]:
+        """Return the calls that stay as they are and whose page was idle: more time does not help them."""
+        return [
+            SettledCall(test_id=each.failed.test_id, selector=each.failed.locator.selector)
+            for each in self.decisions.values()
+            if isinstance(each.verdict, RaiseFailure)
+            and each.failed.locator is not None
+            and each.verdict.evidence is not None
+            and each.verdict.evidence.page_idle
+        ]
 
 
 class TestExecutor:

@@ -67,6 +67,7 @@ from kb_schema.suite_optimization import (
     OptimizationReport,
     Patch,
     RegenerateTest,
+    SettledCall,
     TestOutcome,
     WithdrawnPatch,
 )
@@ -175,6 +176,8 @@ class _OptimizationRun:
         self.mended: dict[str, RootCause] = {}
         """The root cause of the first healed call of each test."""
         self.notes: dict[str, list[str]] = {}
+        self.settled: dict[SettledCall, None] = {}
+        """Calls that runs without help give less time."""
         self.anew: dict[str, Path] = {}
         """Regenerated tests that are in the suite."""
         self.general: list[str] = []
@@ -224,6 +227,7 @@ class _OptimizationRun:
             if attempt == 1:
                 self.before = dict(self.red)
             self._causes(self.optimizer.round, healed)
+            self.settled |= dict.fromkeys(self.optimizer.round.list_settled())
             patches = self._wanted(self.optimizer.round)
             if not patches or self.order.mode == "pipeline":
                 return
@@ -265,6 +269,7 @@ class _OptimizationRun:
                 attempt=self.runs,
                 test_file_paths=files or (() if tests else self.order.tests),
                 test_ids=tests,
+                settled_calls=() if healing or files else tuple(self.settled),
             )
         )
         result = self.context.results[-1]

@@ -53,7 +53,7 @@ class PytestSuite:
     timeout_s: float = 1800.0
     """For the whole run; after it the processes are ended and the result is an error."""
     action_timeout_ms: float = 3000.0
-    """Default time of an action in healing runs; Playwright's own is 30 s."""
+    """Default time of an action in healing runs, and of a settled call in others; Playwright's own is 30 s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +73,8 @@ class LiveFailure:
     """The time the suite itself gives the call; None: its default."""
     shortened: bool = False
     """The call had less time than the suite gives it (`PytestSuite.action_timeout_ms`)."""
+    idle: bool = False
+    """No request of the test was open when the call failed."""
     negative: bool = False
     """The test expects that something is *not* present (`not_to_be_visible`, `to_have_count(0)`, ...)."""
     arguments: tuple[str, ...] = ()
@@ -150,6 +152,8 @@ async def run_suite(
             "answer_s": ANSWER_S + ENDING_S,
             "executable": str(suite.browser) if suite.browser else None,
             "action_timeout_ms": suite.action_timeout_ms if on_failure is not None else None,
+            "settled": [[each.test_id, each.selector] for each in request.settled_calls],
+            "settled_ms": suite.action_timeout_ms,
             "library": str(_library(folder)) if remember else None,
             "secret_fields": secret_fields.__file__,
         }
@@ -241,6 +245,7 @@ def _live(message: execution_records.Json) -> LiveFailure:
         waited_ms=message.get("waited_ms", 0.0),
         timeout_ms=message.get("timeout_ms"),
         shortened=bool(message.get("shortened")),
+        idle=bool(message.get("idle")),
         negative=bool(message.get("negative")),
         arguments=tuple(message.get("arguments", ())),
         frame_url=message.get("frame_url"),

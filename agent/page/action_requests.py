@@ -14,7 +14,7 @@ from playwright.async_api import Page
 from agent import retry_limits
 from agent.page.actionability_gate import GatedElement, GatePolicy, JudgedElement, PassedElement
 from agent.page.errors import ActionMisused
-from kb_schema.action_calls import DropPlace, Modifier
+from kb_schema.action_calls import DropPlace, Modifier, Place
 from kb_schema.fingerprints import Fingerprint
 from kb_schema.selectors import Selector
 
@@ -72,6 +72,8 @@ class ActionRequest:
     """Keys held down during a click."""
     drop: DropPlace | None = None
     """Where `drag` ends."""
+    place: Place | None = None
+    """The place in the element that a click presses, in fractions of its width and height. None: where it shows."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ A document that is replaced during an evaluation is no error: `in_page_library.c
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -73,8 +74,9 @@ class ActionMisused(PageError):
         super().__init__(f"{action} {reason}")
 
 
-_NAMED = re.compile(r"(\w+ '.*') \((?:xpath|css|dom_index)\)")
+_NAMED = re.compile(r"""(\w+ ['"].*['"]) \((?:xpath|css|dom_index)\)""")
 """The summary of a selector that a value of the run selects: `row 'Ada' (xpath)`."""
+_ONE_VALUE = re.compile(r"""\w+ (?P<quote>['"])(?P<value>(?:(?!(?P=quote)).)*)(?P=quote)""")
 
 
 class GateFailed(PageError):
@@ -95,9 +97,16 @@ class GateFailed(PageError):
         self.cover, self.complained = cover, complained
         named = _NAMED.fullmatch(selector) if point is GatePoint.NOT_FOUND else None
         told = f"{evidence} ({selector}, after {waited_s:.1f} s)"
+        only = None if named is None else _ONE_VALUE.fullmatch(named[1])
+        self.value = None if only is None else only["value"]
+        """The one value of the run that selects the element, if nothing on the page has it."""
         super().__init__(
             f"{point}: {told if named is None else f'no {named[1]} on the page (looked for {waited_s:.1f} s)'}"
         )
+
+    def add_alike(self, texts: Sequence[str]) -> None:
+        """Say which texts of the page are like the value that nothing on it has."""
+        self.args = (f"{self}; the page has {', '.join(map(repr, texts))}",)
 
 
 class ElementChanged(PageError):
@@ -163,6 +172,8 @@ class ScriptFailed(PageError):
 
 class PageGone(PageError):
     """The page was closed, crashed, or kept navigating until the timeout."""
+
+    hint = "`periplus run --resume last` goes on with the step that was not done"
 
     def __init__(self, url: str, reason: str) -> None:
         self.url, self.reason = url, reason

@@ -7,6 +7,7 @@ input that would reach another element before the page's own listeners run, and 
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from agent.page import in_page_library
 from agent.page.actionability_gate import ElementRenamed, ElementVanished, JudgedElement
 from agent.page.errors import ActionFailed, PageError
 from agent.page.typed_texts import ShownText
-from kb_schema.action_calls import DropPlace, Modifier
+from kb_schema.action_calls import DropPlace, Modifier, Place
 from kb_schema.selectors import Selector
 
 UNHEARD_S = 1.0
@@ -82,23 +83,33 @@ async def press_element(
     double: bool = False,
     button: Literal["left", "right"] = "left",
     modifiers: Sequence[Modifier] = (),
+    place: Place | None = None,
     wanted: bool | None = None,
     within_ms: float = 0.0,
 ) -> InputOutcome:
-    """Click the point that the gate gave, once or twice, while the `modifiers` are held down.
+    """Click the `place` in the element, else the point that the gate gave, while the `modifiers` are held down.
 
     `wanted` is the state a checkbox must reach within `within_ms`. Raises `ElementVanished` where the press
-    would have hit something else, and `ActionFailed` where that is so for the second press only, or where no
-    press arrived.
+    would have hit something else, and `ActionFailed` where that is so for the second press only, where no press
+    arrived, or where the place is not in the view.
     """
     state = None if wanted is None else str(wanted).lower()
+    at = _pointer_position(judged) if place is None else await _find_place(page, action, judged, place)
 
     async def press() -> None:
         click = page.mouse.dblclick if double else page.mouse.click
         async with _held_down(page, modifiers):
-            await click(*_pointer_position(judged), button=button)
+            await click(*at, button=button)
 
     return await _run_guarded(page, action, judged, press, state, within_ms)
+
+
+async def _find_place(page: Page, action: str, judged: JudgedElement, place: Place) -> tuple[float, float]:
+    found = await in_page_library.call(page, "pressPlace", judged.guard, json.dumps(place))
+    if found["problem"] is not None:
+        await in_page_library.call(page, "lowerGuard", judged.guard)
+        raise ActionFailed(action, found["problem"], target=judged.description)
+    return found["at"]["x"], found["at"]["y"]
 
 
 @asynccontextmanager

@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from playwright.async_api import ElementHandle, Page, Route
 from playwright.async_api import Error as DriverError
@@ -65,7 +65,7 @@ from agent.page.live_selectors import summarize_selector
 from agent.page.origin_rule import check_origin
 from agent.page.secret_typing import type_secret
 from agent.page.typed_texts import ShownText
-from kb_schema.action_calls import DropPlace, Modifier
+from kb_schema.action_calls import DropPlace, Modifier, Place
 from kb_schema.action_types import ACTION_TYPES, ActionType, action_type
 from kb_schema.selectors import Selector
 
@@ -127,6 +127,7 @@ async def perform_action(
     secret: bool = False,
     modifiers: tuple[Modifier, ...] = (),
     drop: DropPlace | None = None,
+    place: Place | None = None,
 ) -> PerformedAction:
     """Perform one action, by its canonical name or an alias, with the fields of an `ActionRequest`.
 
@@ -145,6 +146,7 @@ async def perform_action(
         identity,
         modifiers,
         drop,
+        place,
     )
     return await (act_on_page(page, request) if selector is None else act_on_element(page, request))
 
@@ -289,23 +291,33 @@ def _failure(order: ActionOrder, error: DriverError) -> PageError:
 # -- pointer -------------------------------------------------------------------------------------
 
 
+async def _press_at_place(
+    order: ActionOrder, *, double: bool = False, button: Literal["left", "right"] = "left"
+) -> None:
+    await press_element(
+        order.page,
+        order.action,
+        order.judged,
+        double=double,
+        button=button,
+        modifiers=order.request.modifiers,
+        place=order.request.place,
+    )
+
+
 @register_performer("click", intent="press")
 async def _click(order: ActionOrder) -> None:
-    await press_element(order.page, order.action, order.judged, modifiers=order.request.modifiers)
+    await _press_at_place(order)
 
 
 @register_performer("double_click", intent="double")
 async def _double_click(order: ActionOrder) -> None:
-    await press_element(
-        order.page, order.action, order.judged, double=True, modifiers=order.request.modifiers
-    )
+    await _press_at_place(order, double=True)
 
 
 @register_performer("right_click", intent="press")
 async def _right_click(order: ActionOrder) -> None:
-    await press_element(
-        order.page, order.action, order.judged, button="right", modifiers=order.request.modifiers
-    )
+    await _press_at_place(order, button="right")
 
 
 @register_performer("drag", intent="press")

@@ -21,6 +21,8 @@ class AddedTexts:
 
     def reduce(self, action: RecordedAction) -> RecordedAction:
         """Return the action; an `append_text` if it only added to what the editor held."""
+        if action.action_type in ("navigate", "navigate_back", "refresh"):
+            self._entered.discard(action.tab)
         if action.action_type == "press" and action.args.get("value") == "Enter":
             self._entered.add(action.tab)
         what, field_id = action.what, action.field_id

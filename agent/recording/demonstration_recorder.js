@@ -16,11 +16,12 @@
 
   const OPERABLE =
     "a, area[href], button, input, select, textarea, summary, option, label, [onclick], [contenteditable]:not([contenteditable='false'])," +
-    "button,link,checkbox,radio,switch,tab,menuitem,menuitemcheckbox,menuitemradio,option,combobox,textbox,searchbox,slider,spinbutton,treeitem"
+    "button,link,checkbox,radio,switch,tab,menuitem,menuitemcheckbox,menuitemradio,option,combobox,textbox,searchbox,slider,spinbutton,treeitem,gridcell"
       .split(",")
       .map((role) => `[role='${role}']`)
       .join(",");
   const holdsSecret = "SECRET_FIELDS"; // secret_fields.js
+  const CONTROLS = `a[href], button, input, select, textarea, [role='columnheader'], ${OPERABLE.slice(OPERABLE.indexOf("[role="))}`;
   const NATIVE = "a[href], area[href], button, input, select, summary, option, label";
   const UNTYPED = new Set(["button", "submit", "reset", "image", "checkbox", "radio", "file", "hidden"]);
   const MODIFIERS = new Set(["Shift", "Control", "Alt", "Meta", "AltGraph", "CapsLock", "Dead", "Process", "Unidentified"]);
@@ -50,6 +51,7 @@
   let pressedAt = 0; // when a button or key was pressed last
   let pointed = null; // { el, at }: what the pointer is over, and since when
   let spot = null; // where the pointer was last
+  let pressSpot = null; // where a button was pressed last
   let loaded = 0; // when the page was loaded
   const revealed = new WeakMap(); // element -> what the pointer was over when it appeared
 
@@ -152,7 +154,7 @@
   function isAround(el) {
     if (el === document.documentElement || el === document.body) return true;
     const own = [...el.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
-    return !own && el.querySelector("a[href], button, input, select, textarea") !== null;
+    return !own && el.querySelector(CONTROLS) !== null;
   }
 
   /** The page before what is under way on this element. */
@@ -175,6 +177,7 @@
     const pressed = meant(origin(event));
     if (pressed) tellHover(pressed);
     pressedAt = clock();
+    pressSpot = { clientX: event.clientX, clientY: event.clientY };
     clicked = lastKey = held = other = null;
     dragged = false;
     if (!pressed) return;
@@ -215,11 +218,13 @@
   const DRAG_PX = 8; // less is a slip of the hand
   const REVEALED_MS = 1500; // what appears later has nothing to do with the pointer
   const AFTER_PRESS_MS = 350; // what appears sooner after a press comes from the press
+  const POINTED_MS = 50; // what appears so soon after the pointer came is its doing
   const LOADED_MS = 400; // scripts go on making a page for so long after it was loaded
   const LARGEST_PART = 0.4; // a larger share of the window is the page, no menu
   const MOST_BOXES = 5000;
   const TRACK_PX = 64; // the track of a slider is thinner
   const NEAR_PX = 40; // between an element and what opens beside it
+  const LEAST_SURFACE_PX = 100; // a smaller cell means one thing
   const ASK_AFTER_MS = 250; // a page that does something after a press has begun by then
   const SLIDER = "[role='slider'], input[type='range']";
 
@@ -281,7 +286,7 @@
     if (held.over) held.over.at = fractions(held.over.box, event);
   }
 
-  const fractions = (box, event) => [(event.clientX - box.left) / (box.width || 1), (event.clientY - box.top) / (box.height || 1)].map((each) => Math.round(each * 1000) / 1000);
+  const fractions = (box, event) => [(event.clientX - box.left) / (box.width || 1), (event.clientY - box.top) / (box.height || 1)].map((each) => Math.round(each * 10000) / 10000);
 
   const isInside = (box, event) => event.clientX >= box.left && event.clientX <= box.right && event.clientY >= box.top && event.clientY <= box.bottom;
 
@@ -311,11 +316,18 @@
     const grab = fractions(press.box, { clientX: press.x, clientY: press.y });
     const over = press.over?.el.isConnected ? look(press.over.el) : null;
     const drop = (press.over ? over : press.seen)?.page || "";
-    tell("drag", press.el, press.seen, { grab, place: press.over?.at || fractions(press.box, event), drop, drawing: spotOn(press.el, event), ...more });
+    tell("drag", press.el, press.seen, { grab, place: press.over?.at || fractions(press.box, event), drop, ...spotOn(press.el, event), ...more });
   }
 
-  /** Where on a drawing the pointer is, in pixels; null on other elements. */
-  const spotOn = (el, event) => (tag(el) === "canvas" ? [Math.round(event.offsetX), Math.round(event.offsetY)] : null);
+  /** Where the pointer is on what means something else at each place: a drawing, or the column of a calendar's hours. */
+  function spotOn(el, event) {
+    const drawing = tag(el) === "canvas";
+    const box = el.getBoundingClientRect();
+    if (!drawing && (el.getAttribute("role") !== "gridcell" || el.textContent.trim() || Math.min(box.width, box.height) < LEAST_SURFACE_PX)) return {};
+    // A click has whole pixels only; the press before it is exact.
+    const near = pressSpot && Math.abs(pressSpot.clientX - event.clientX) < 1 && Math.abs(pressSpot.clientY - event.clientY) < 1;
+    return { spot: fractions(box, near ? pressSpot : event), drawing: drawing ? [Math.round(event.offsetX), Math.round(event.offsetY)] : null };
+  }
 
   function tellSliders(press) {
     const changed = press.sliders.filter((each) => each.el.isConnected && slidTo(each.el) !== each.value);
@@ -351,7 +363,8 @@
     if (!event.isTrusted || !other) return;
     const { el, seen } = other;
     // Where the page leaves it alone, the browser shows a menu of its own, which is no part of the page.
-    setTimeout(() => event.defaultPrevented && tell("right_click", el, seen), 0);
+    const spot = spotOn(el, event);
+    setTimeout(() => event.defaultPrevented && tell("right_click", el, seen, spot), 0);
   }
 
   /** Ask about a press of which nothing was told, if the page has changed: Python compares both pages.
@@ -391,7 +404,8 @@
     const now = clock();
     if (held?.moved) held.changed = true;
     if (held) for (const change of changes) held.added.push(...[...change.addedNodes].filter((node) => node.nodeType === 1 && node !== held.el));
-    if (document.readyState !== "complete" || performance.now() - loaded < LOADED_MS) return; // it is still being made
+    const making = document.readyState !== "complete" || performance.now() - loaded < LOADED_MS;
+    if (making && !(pointed && now - pointed.at < POINTED_MS)) return; // it is still being made, and not because of the pointer
     if (!pointed?.el || now - pointed.at > REVEALED_MS || now - pressedAt < AFTER_PRESS_MS || pressedAt > pointed.at) return;
     for (const change of changes) {
       const shown = change.type === "childList" ? [...change.addedNodes] : wasHidden(change) ? [change.target] : [];
@@ -480,7 +494,7 @@
       if (!own) return; // a form was sent with Enter: the browser presses its button
     }
     typing = isText(el) ? typing : null;
-    tell("click", el, before(el), { modifiers, drawing: spotOn(el, event) });
+    tell("click", el, before(el), { modifiers, ...spotOn(el, event) });
     if (isToggle(el)) ticking = { el, ignored: true };
     if (!isText(el)) latest = null;
   }
@@ -492,7 +506,7 @@
     if (!el || isText(el) || isToggle(el)) return;
     // A click on an option is told as the choice it makes: only here is it seen where it was.
     if (tag(el) === "option") tell("double_click", el, before(el), { chosen: [said(el)] });
-    else tell("double_click", el, null);
+    else tell("double_click", el, null, spotOn(el, event));
   }
 
   /** A box was clicked. Where the page lets it change, `change` comes at once; else it was only clicked. */
@@ -515,17 +529,24 @@
     if (!event.isTrusted || event.isComposing || MODIFIERS.has(event.key)) return;
     const el = meant(origin(event)) || document.body;
     const text = isText(el);
+    if (event.key === "Tab" && isOpened(el)) {
+      // It may choose, and closes the list. Where the pointer cannot reach the field, the focus leads there.
+      tell("key", el, look(el), { key: event.shiftKey ? "Shift+Tab" : "Tab", focused: getComputedStyle(el).pointerEvents !== "none" });
+      return;
+    }
     if (event.key === "Tab" && !(text && editable(el))) return;
     if (text && typing?.el !== el) noteWritten(el);
     if (text) begin(el);
     const keys = [["Control", event.ctrlKey], ["Alt", event.altKey], ["Meta", event.metaKey]].filter((each) => each[1]).map((each) => each[0]);
     if (PRESSED.has(event.key) && !keys.length && !text && el.matches(OPERABLE)) {
+      tellHover(el);
       lastKey = { key: event.key, el };
       begin(el);
       const { seen } = latest || { seen: look(el) };
       const key = event.key === " " ? "Space" : event.key;
+      lastKey.tell = () => tell("key", el, seen, { key });
       // A click follows, unless the page does something else with the key, or the control is one of its own.
-      setTimeout(() => (event.defaultPrevented || !el.matches(NATIVE)) && lastKey?.el === el && tell("key", el, seen, { key }), 0);
+      setTimeout(() => (event.defaultPrevented || !el.matches(NATIVE)) && lastKey?.el === el && lastKey.tell(), 0);
       return;
     }
     lastKey = null;
@@ -555,8 +576,18 @@
     else setTimeout(() => event.defaultPrevented && tell("key", el, seen, { key, focused: el !== document.body }), 0);
   }
 
+  /** Whether a list of choices is open that the keyboard leads through. */
+  const isOpened = (el) => el.matches("[aria-activedescendant]:not([aria-activedescendant='']), [role='combobox'][aria-expanded='true'], [aria-haspopup='listbox'][aria-expanded='true']");
+
+  /** A button of which the page takes the key when it is let go: no click comes. */
+  function keptFromClick(event) {
+    const mine = lastKey;
+    if (mine?.tell && mine.key === event.key) setTimeout(() => event.defaultPrevented && lastKey === mine && mine.el.matches(NATIVE) && mine.tell(), 0);
+  }
+
   /** A script took the key and wrote the text itself, without an event: masks and some editors do. */
   function keyUp(event) {
+    if (event.isTrusted) keptFromClick(event);
     if (!event.isTrusted || !keyed) return;
     const { el, value, undoes } = keyed;
     keyed = null;
@@ -602,8 +633,30 @@
     tellTyped(el);
   }
 
-  // biome-ignore lint/performance/useDomNodeTextContent: only this text has the line breaks a person sees
-  const textIn = (el) => (editable(el) ? el.innerText : el.value);
+  function textIn(el) {
+    if (!editable(el)) return el.value;
+    const blocks = [...el.children].filter((each) => tag(each) === "div");
+    const empty = blocks.filter((each) => each.children.length === 1 && tag(each.firstChild) === "br");
+    // biome-ignore lint/performance/useDomNodeTextContent: only this text has the line breaks a person sees
+    if (!empty.length || [...el.children].some((each) => !blocks.includes(each) && getComputedStyle(each).display === "block")) return el.innerText;
+    return linesOf(el, blocks, empty).join("\n");
+  }
+
+  /** The lines of a plain editor, whose lines are `div`s: the browser counts an empty one twice. */
+  function linesOf(el, blocks, empty) {
+    const lines = [];
+    let open = false; // text without a `div` of its own
+    for (const node of el.childNodes) {
+      if (blocks.includes(node)) {
+        // biome-ignore lint/performance/useDomNodeTextContent: see above
+        lines.push(empty.includes(node) ? "" : node.innerText);
+        open = false;
+      } else if (tag(node) === "br") open = false;
+      else if (open) lines[lines.length - 1] += node.textContent;
+      else open = lines.push(node.textContent) > 0;
+    }
+    return lines;
+  }
 
   function tellTyped(el, late = false, undone = false) {
     if (!typing || typing.el !== el) {

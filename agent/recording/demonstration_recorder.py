@@ -415,8 +415,9 @@ def _action(what: RecordedEvent, tab: int, *, seen: PageBeforeEvent | None) -> R
         args = {"value": what.key}
     elif what.kind == "drag" and seen is not None and seen.drop is not None:
         args = {"drop": seen.drop.to_json()}
-    elif what.modifiers:
-        args = {"modifiers": [*what.modifiers]}
+    elif what.kind in ("click", "double_click", "right_click"):
+        args = {"modifiers": [*what.modifiers]} if what.modifiers else {}
+        args |= {"place": [*what.spot]} if what.spot is not None else {}
     return RecordedAction(
         name,
         tab,

@@ -209,5 +209,6 @@ _OPERABLE = frozenset(
         "combobox",
         "textbox",
         "treeitem",
+        "gridcell",
     }
 )

@@ -74,6 +74,8 @@ class RecordedEvent(BaseModel):
     """Where in the element a drag takes hold, in fractions of its width and height."""
     place: tuple[float, float] = (0.5, 0.5)
     """Where in the element below a drag ends."""
+    spot: tuple[float, float] | None = None
+    """Where a drawing or a large cell without words was pressed, in fractions of its size; None for other elements."""
     drop: str = ""
     """The page at the end of a drag, with the element below marked."""
     accepted: bool = False

@@ -10,9 +10,13 @@ def find_problem(what: RecordedEvent, seen: PageBeforeEvent) -> str | None:
     """Return why an event cannot be repeated as it was done; None if it can."""
     if what.drawing is not None:
         at = f"{what.drawing[0]}, {what.drawing[1]}"
-        if what.kind == "drag" and seen.drop is not None:
-            return f"dragging on a drawing (canvas) to {at} is repeated by its place alone: what is drawn there is not compared"
-        return f"pressing a drawing (canvas) at {at} cannot be repeated: the step presses its middle"
+        if what.kind != "drag" or seen.drop is not None:
+            done = (
+                f"dragging on a drawing (canvas) to {at}"
+                if what.kind == "drag"
+                else f"pressing a drawing (canvas) at {at}"
+            )
+            return f"{done} is repeated by its place alone: what is drawn there is not compared"
     if what.undone:
         return (
             f"undo in {seen.said} cannot be repeated as it was done: the step writes the text that was left, "

@@ -145,6 +145,7 @@ async def _replay_action(
             secret=action.secret is not None,
             modifiers=() if action.what is None else action.what.modifiers,
             drop=None if action.seen is None else action.seen.drop,
+            place=action.args.get("place"),
         )
 
     if selector is None:

@@ -112,6 +112,7 @@ def _list_args(session: Session, call: ActionCall) -> dict[str, Any]:
         "value": call.value,
         "url": address,
         "modifiers": [*call.modifiers] or None,
+        "place": None if call.place is None else [*call.place],
         "drop": None if call.drop is None else call.drop.to_json(),
         "on_dialog": None if call.on_dialog is None else call.on_dialog.model_dump(exclude_none=True),
         "new_tab": call.new_tab,

@@ -20,6 +20,8 @@ from loaders.screen_learner.url_patterns import is_open, pattern_of, place
 
 LONGEST_ENTRY = 30
 """The most characters of a menu entry that names a screen."""
+LEAST_PLACES = 4
+"""From more paths than these, its own among them, a link to a menu's page is shown."""
 ROUNDS = 4
 """How often it is tried whether dialogs and menus can be told from the pages on which they lie."""
 OK, BAD = 200, 400
@@ -81,7 +83,7 @@ def build_screens(looks: Sequence[ExploredPage]) -> tuple[list[ExploredScreen], 
     seen = [look.observed for look in looks]
     refused = _group_refused(looks)
     usual = [at for at, look in enumerate(looks) if not _is_refused(look)]
-    clusters = cluster_pages([seen[at] for at in usual], _linked_paths(looks))
+    clusters = cluster_pages([seen[at] for at in usual], _linked_paths(looks), _menu_paths(looks))
     groups = _with_states(looks, [[usual[at] for at in group] for group in clusters])
     titles = _titles(looks, groups)
     groups, titles = [*groups, *refused.values()], [*titles, *refused]
@@ -202,6 +204,20 @@ def _menu_entries(looks: Sequence[ExploredPage]) -> dict[str, str]:
         for name, times in shown.most_common()
         if len(paths[name]) == 1 and times > len(looks) / 2
     }
+
+
+def _menu_paths(looks: Sequence[ExploredPage]) -> set[str]:
+    """Return the paths to which menus lead: other pages have a link to them, and they have one to themselves."""
+    shown: dict[str, set[str]] = defaultdict(set)
+    for look in looks:
+        for offer in look.page.offers:
+            if (
+                offer.href is not None
+                and not offer.in_row
+                and origin_of(offer.href) == origin_of(look.page.url)
+            ):
+                shown[path_of(offer.href)].add(path_of(look.page.url))
+    return {path for path, where in shown.items() if path in where and len(where) > LEAST_PLACES}
 
 
 def _linked_paths(looks: Sequence[ExploredPage]) -> set[str]:

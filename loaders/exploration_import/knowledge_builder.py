@@ -15,11 +15,12 @@ from kb_schema.explorations import AttemptedTransition, Exploration
 from kb_schema.screens import Screen, UIElement
 from kb_schema.websites import Website
 from loaders.exploration_import.control_elements import element_of
+from loaders.exploration_import.control_tasks import draft_control_tasks
 from loaders.exploration_import.explored_pages import OUTSIDE, ExploredPage, ExploredSite, read_explored_pages
 from loaders.exploration_import.explored_screens import ExploredScreen, build_screens
-from loaders.exploration_import.form_tasks import SIGN_IN, draft_tasks
+from loaders.exploration_import.form_tasks import draft_tasks
 from loaders.exploration_import.observed_overlays import overlays_of
-from loaders.exploration_import.observed_transitions import ObservedTransitions, PlacedControl
+from loaders.exploration_import.observed_transitions import ARRIVED, ObservedTransitions, PlacedControl
 from loaders.exploration_import.recovery_edges import recoveries_of
 from loaders.exploration_import.row_controls import RowControls
 from loaders.exploration_import.screen_addresses import ScreenAddresses
@@ -27,6 +28,7 @@ from loaders.exploration_import.screen_controls import ControlKey, ScreenControl
 from loaders.exploration_import.screen_groups import GroupsWithMembers, groups_of, memberships_of
 from loaders.exploration_import.shared_layouts import SharedLayout, layouts_of
 from loaders.exploration_import.sign_in_conditions import authenticated_when
+from loaders.exploration_import.task_drafts import SIGN_IN
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,7 @@ class _KnowledgeBuilder:
         rows: RowControls,
     ) -> None:
         self._exploration, self._looks, self._passages, self._rows = exploration, looks, passages, rows
+        self._leads: Mapping[tuple[str, str], str] = {}
 
     def chart(
         self, screens: Sequence[ExploredScreen], remarks: list[str], name: str | None
@@ -99,6 +102,7 @@ class _KnowledgeBuilder:
     ) -> tuple[list[Document], list[PlacedControl]]:
         """Return the documents, and the controls with their elements."""
         addresses = ScreenAddresses(screens, self._exploration.base_url)
+        self._leads = self._find_leads(screens)
         controls = {
             screen.screen_id: list(self._separate(controls_of(screen.looks, addresses, self._used())))
             for screen in screens
@@ -109,12 +113,14 @@ class _KnowledgeBuilder:
         has_sign_in_conditions = authenticated_when(self._looks)
         groups: GroupsWithMembers = groups_of(screens, controls, layouts)
         tasks = draft_tasks(placed, addresses, has_sign_in_conditions=bool(has_sign_in_conditions))
-        website = self._website(name, by_layout, has_sign_in_conditions, screens)
-        if any(task.task_id == SIGN_IN for task in tasks):
-            website = website.model_copy(update={"login_task_id": SIGN_IN})
         moves = ObservedTransitions(
             screens, placed, addresses, has_sign_in_conditions=bool(has_sign_in_conditions)
         )
+        arrivals = moves.list_arrivals(self._passages)
+        tasks += draft_control_tasks(placed, arrivals, tasks, self._rows.words_beside)
+        website = self._website(name, by_layout, has_sign_in_conditions, screens)
+        if any(task.task_id == SIGN_IN for task in tasks):
+            website = website.model_copy(update={"login_task_id": SIGN_IN})
         documents: list[Document] = [
             website,
             *(_screen(each, own[each.screen_id], layouts) for each in screens),
@@ -127,8 +133,14 @@ class _KnowledgeBuilder:
         return documents, placed
 
     def _separate(self, controls: Sequence[ScreenControl]) -> Iterator[ScreenControl]:
-        """Yield the controls; of fields in rows that no text tells apart, each: one element never stands for two."""
+        """Yield the controls; of those in rows that no text tells apart, each: one element never stands for two."""
         for control in controls:
+            if control.repeated:
+                leads = {self._leads.get((look.page_id, offer.offer_id)) for look, offer in control.seen} - {
+                    None
+                }
+                yield from control.separate() if len(leads) > 1 else self._rows.split(control)
+                continue
             field = control.in_rows and control.offer.action_type != "click"
             rows = self._rows.of(control) if field else None
             if field and (rows is None or rows.row is None):
@@ -136,12 +148,21 @@ class _KnowledgeBuilder:
             else:
                 yield control
 
+    def _find_leads(self, screens: Sequence[ExploredScreen]) -> dict[tuple[str, str], str]:
+        """Return the screen to which an offer of a page led."""
+        screen_of = {page: screen.screen_id for screen in screens for page in screen.page_ids}
+        return {
+            (each.from_page, each.offer_id): screen_of[each.to_page]
+            for each in self._passages
+            if each.offer_id is not None and each.outcome in ARRIVED and each.to_page in screen_of
+        }
+
     def _used(self) -> frozenset[tuple[str, str]]:
         """Return the offers that led somewhere, by page."""
         return frozenset(
             (each.from_page, each.offer_id)
             for each in self._passages
-            if each.offer_id is not None and each.outcome in ("arrived", "popup")
+            if each.offer_id is not None and each.outcome in ARRIVED
         )
 
     def _shared(

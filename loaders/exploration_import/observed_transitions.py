@@ -89,6 +89,14 @@ class ObservedTransitions:
             found.append(self._untried(each, to_screen, slowest))
         return found
 
+    def list_arrivals(self, passages: Sequence[AttemptedTransition]) -> list[tuple[PlacedControl, str]]:
+        """Return the controls that led to another screen, each with that."""
+        return [
+            (each, to_screen)
+            for (each, to_screen), tally in self._tried(passages).items()
+            if tally.arrived and to_screen != each.screen.screen_id
+        ]
+
     def _tried(
         self, passages: Sequence[AttemptedTransition]
     ) -> dict[tuple[PlacedControl, str], _TransitionTally]:

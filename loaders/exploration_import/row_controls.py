@@ -5,30 +5,38 @@ A selector is returned only if it was tried on an explored page: with a row's te
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from kb_schema.explorations import Offer
-from kb_schema.selectors import Selector, ValueStrategy
+from kb_schema.selectors import Selector, TemplateStrategy, ValueStrategy
 from kb_schema.templates import xpath_literal
-from loaders.exploration_import.explored_pages import ExploredSite
+from loaders.exploration_import.explored_pages import ExploredPage, ExploredSite
 from loaders.exploration_import.screen_controls import ScreenControl
 from web_pages.element_tree import Element
 from web_pages.page_limits import PageRefused
-from web_pages.page_texts import squeeze, text_of
-from web_pages.selectors.element_terms import find_text_term
+from web_pages.page_texts import own_texts, squeeze, text_of
+from web_pages.selectors.element_terms import find_text_term, list_row_texts
 from web_pages.selectors.row_selectors import (
+    MOST_LEVELS,
     PARAMETER,
     build_row_selector,
+    find_class_row,
+    list_row_selectors,
     resolve_row_template,
     row_template_selector,
 )
 from web_pages.selectors.selector_generator import PageSelectors
 from web_pages.selectors.selector_terms import InnerTextTerm
 from web_pages.stored_pages import StoredPage
+from web_pages.visibility import visible
 
 MOST_TRIED = 3
 """The number of rows from whose text a selector is built."""
+LONGEST_WORDS = 60
+MOST_SELECTORS = 4
+"""The selectors of one element that are tried on other pages."""
 MOST_FILLED = 12
 """The number of rows it is tried on."""
 _ROW_TAGS = frozenset({"tr", "li", "article", "dt", "dd"})
@@ -65,8 +73,67 @@ class RowControls:
             if offer.selector is not None and (found := page.page.resolve(offer.selector).element) is not None
         ]
         methods = (_by_own_text, _by_row_text) if control.offer.href else (_by_row_text, _by_own_text)
+        if control.repeated:
+            return self._by_class(by_page, page, elements)
         selectors = (method(page, elements) for method in methods)
         return next((each for each in selectors if each is not None), None) or _first(page, elements)
+
+    def _by_class(
+        self, by_page: Mapping[str, Sequence[Offer]], page: PageSelectors, elements: Sequence[Element]
+    ) -> RowControlSelector | None:
+        """Return the selector that leads into rows of as many pages as possible."""
+        found = (
+            each
+            for element in elements[:MOST_TRIED]
+            for each in islice(list_row_selectors(page, element, by_class=True), MOST_SELECTORS)
+        )
+        best = max(found, key=lambda each: self._count_pages(each.selector, by_page), default=None)
+        return None if best is None else RowControlSelector(best.selector, best.row)
+
+    def _count_pages(self, selector: Selector, by_page: Mapping[str, Sequence[Offer]]) -> int:
+        return sum(
+            any(self._leads_there(selector, page_id, offer) for offer in offers[:MOST_TRIED])
+            for page_id, offers in by_page.items()
+        )
+
+    def _leads_there(self, selector: Selector, page_id: str, offer: Offer) -> bool:
+        """Return whether a selector of any row leads to a control with one of the texts of its row."""
+        page, template = self._page(page_id), selector.strategies[0]
+        if page is None or offer.selector is None or not isinstance(template, TemplateStrategy):
+            return False
+        element = page.page.resolve(offer.selector).element
+        row = None if element is None else find_class_row(element)
+        if element is None or row is None:
+            return False
+        texts = list_row_texts(page.terms(element.root, shadows=False), row.row, element)
+        return any(resolve_row_template(page, template.template, each.text) == (element,) for each in texts)
+
+    def split(self, control: ScreenControl) -> Iterator[ScreenControl]:
+        """Yield a repeated control by the lists in which it is; where no text tells its rows apart, each one."""
+        lists: dict[str, list[tuple[ExploredPage, Offer]]] = {}
+        for look, offer in control.seen:
+            page = self._page(look.page_id)
+            found = page and offer.selector and page.page.resolve(offer.selector).element
+            row = find_class_row(found) if found else None
+            kind = "" if row is None else f"{row.row.tag}.{row.name}"
+            lists.setdefault(kind, []).append((look, offer))
+        for kind, seen in lists.items():
+            part = ScreenControl((*control.key, kind), tuple(seen), control.pages, in_rows=True)
+            told = self.of(part) if kind else None
+            if told is None or told.row is None:
+                yield from part.separate()
+            else:
+                yield part
+
+    def words_beside(self, control: ScreenControl) -> str:
+        """Return the first words beside a control, by which people call it; nothing for one of any row."""
+        look, offer = control.seen[0]
+        page = None if control.in_rows else self._page(look.page_id)
+        if page is None or offer.selector is None:
+            return ""
+        element = page.page.resolve(offer.selector).element
+        around = () if element is None else islice(element.ancestors(), MOST_LEVELS)
+        return next((words for node in around if element and (words := _find_words(node, element))), "")
 
     def _page(self, page_id: str) -> PageSelectors | None:
         if page_id not in self._pages:
@@ -75,6 +142,23 @@ class RowControls:
             except PageRefused:
                 self._pages[page_id] = None
         return self._pages[page_id]
+
+
+def _find_words(within: Element, element: Element) -> str:
+    """Return the first visible words in a part of the page that are not in the element itself."""
+    inner = {id(element), *(id(each) for each in element.descendants())}
+    return next(
+        (
+            squeeze(text_of(each))[:LONGEST_WORDS]
+            for each in within.descendants()
+            if id(each) not in inner and own_texts(each) and visible(each) and _is_telling(text_of(each))
+        ),
+        "",
+    )
+
+
+def _is_telling(text: str) -> bool:
+    return sum(map(str.isalpha, text)) > 1
 
 
 def _by_own_text(page: PageSelectors, elements: Sequence[Element]) -> RowControlSelector | None:

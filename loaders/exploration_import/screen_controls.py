@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,9 @@ MOST = 0.5
 ControlPlace = tuple[str, str]
 """A page and one of its offers."""
 ControlKey = tuple[str, ...]
+
+REPEATED = "repeated"
+"""The first part of the key of controls that a page has several times with one name, beside what is marked as rows."""
 
 _DOING = frozenset(
     {
@@ -41,6 +45,9 @@ _DOING = frozenset(
     }
 )
 """Roles of interactive elements: a clickable heading or table is mostly part of one, or around it."""
+HELD_BACK = "unknown_method"
+"""The danger of a control whose request was held back when it was tried."""
+_SWITCH = re.compile(r"(?:^|[-_ ])(?:toggle|switch|checkbox|star)(?:$|[-_ ])", re.IGNORECASE)
 _SURE = ("data-qa", "data-testid", "id")
 
 
@@ -83,16 +90,42 @@ class ScreenControl:
         return without_repetition(counts.most_common(1)[0][0])
 
     @property
+    def unnamed(self) -> bool:
+        """Whether it is a switch without a name: only what stands beside it tells what it does."""
+        return is_unnamed_switch(self.offer)
+
+    @property
     def of_data(self) -> bool:
         """Whether its label differs in each row."""
         return self.in_rows and len({strip_row_words(offer) for _, offer in self.seen}) > 1
 
+    @property
+    def repeated(self) -> bool:
+        """Whether only its name says that it is in rows, so that these must be found on the page."""
+        return self.key[0] == REPEATED
+
     def separate(self) -> Iterator[ScreenControl]:
-        """Yield each of its elements on one page as a control of its own: no text of a row tells one from another."""
+        """Yield each of its elements on one page as a control of its own: no text of a row tells one from another.
+
+        Of a repeated control, the first ones of all pages are one, and the second ones, and so on.
+        """
+        if self.repeated:
+            yield from self._by_number()
+            return
         page_id = self.seen[0][0].page_id
         for look, offer in self.seen:
             if look.page_id == page_id:
                 yield ScreenControl((*self.key, offer.offer_id), ((look, offer),), {look.page.signed_in: 1})
+
+    def _by_number(self) -> Iterator[ScreenControl]:
+        times: Counter[str] = Counter()
+        found: dict[int, list[tuple[ExploredPage, Offer]]] = defaultdict(list)
+        for look, offer in self.seen:
+            times[look.page_id] += 1
+            found[times[look.page_id]].append((look, offer))
+        for number, seen in found.items():
+            key = _key(seen[0][1])
+            yield ScreenControl(key if key[0] == "by" else (*key, str(number)), tuple(seen), self.pages)
 
     @property
     def selector(self) -> Selector | None:
@@ -133,7 +166,8 @@ def controls_of(
         offers = [
             offer
             for offer, beside in _beside(look.page.offers)
-            if offer.selector is not None and (not beside or (look.page_id, offer.offer_id) in used)
+            if offer.selector is not None
+            and (not beside or (look.page_id, offer.offer_id) in used or is_unnamed_switch(offer))
         ]
         kinds = _row_kinds(offers, addresses)
         times: Counter[ControlKey] = Counter()
@@ -162,6 +196,10 @@ def _key(offer: Offer) -> ControlKey:
     for strategy in offer.selector.strategies:
         if isinstance(strategy, ValueStrategy) and strategy.type in _SURE:
             return ("by", strategy.type, strategy.value, offer.selector.frame or "")
+    return _named_key(offer)
+
+
+def _named_key(offer: Offer) -> ControlKey:
     label = " ".join((offer.label or offer.name).casefold().split())
     return ("named", offer.role or offer.tag, offer.kind, label, offer.region)
 
@@ -177,6 +215,14 @@ def _beside(offers: Sequence[Offer]) -> Iterator[tuple[Offer, bool]]:
         yield offer, not own and name in labels
         if not offer.in_row:
             labels.add(name)
+
+
+def is_unnamed_switch(offer: Offer) -> bool:
+    """Whether a control without a name does something: it is called a switch by its class, or what it sent was held back."""
+    if (offer.label or offer.name).strip() or offer.action_type != "click" or offer.href is not None:
+        return False
+    classes = "" if offer.fingerprint is None else offer.fingerprint.attributes.get("class", "")
+    return offer.danger == HELD_BACK or _SWITCH.search(classes) is not None
 
 
 def _normalise_text(text: str) -> str:
@@ -203,12 +249,18 @@ def _row_kinds(offers: Sequence[Offer], addresses: ScreenAddresses) -> dict[str,
     """
     alike: dict[ControlKey, list[Offer]] = defaultdict(list)
     for offer in offers:
-        if offer.in_row and not offer.region.startswith("navigation"):
+        if offer.region.startswith("navigation"):
+            continue
+        if offer.in_row:
             alike[_row_key(offer, addresses)].append(offer)
+        elif offer.action_type == "click" and offer.href is None:
+            key = _key(offer) if (offer.label or offer.name).strip() else _named_key(offer)
+            if key[0] == "named":
+                alike[REPEATED, *key[1:]].append(offer)
     return {
         offer.offer_id: key
         for key, same in alike.items()
-        if key[0] == "rows" and (len(same) > 1 or key[-1] == "id")
+        if (key[0] in ("rows", REPEATED) and len(same) > 1) or (key[0] == "rows" and key[-1] == "id")
         for offer in same
     }
 

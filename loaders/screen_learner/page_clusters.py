@@ -82,21 +82,27 @@ SignRole = tuple[str, str, str]
 """A feature without its varying parts."""
 
 
-def cluster_pages(pages: Sequence[ObservedPage], linked: Iterable[str] = ()) -> list[list[int]]:
+def cluster_pages(
+    pages: Sequence[ObservedPage], linked: Iterable[str] = (), entries: Iterable[str] = ()
+) -> list[list[int]]:
     """Return the page numbers of each screen, in the order of their first page.
 
+    `entries`: the paths to which the site's menus lead: two of them that say another thing are never of one kind.
     `linked`: the paths to which links outside of menus lead. Where these are many below one path, the pages there are
     of one kind if they offer the same, however their contents are built: articles. Pages on which a dialog or a menu
     lies are screens of their own (`page_layers`).
     """
     plain = [number for number, page in enumerate(pages) if not page.layer]
     layered = [number for number, page in enumerate(pages) if page.layer]
-    found = [[plain[at] for at in group] for group in _cluster_plain([pages[at] for at in plain], linked)]
+    groups = _cluster_plain([pages[at] for at in plain], linked, frozenset(_bare(place(e)) for e in entries))
+    found = [[plain[at] for at in group] for group in groups]
     return sorted([*found, *group_layers(pages, layered)])
 
 
-def _cluster_plain(pages: Sequence[ObservedPage], linked: Iterable[str]) -> list[list[int]]:
-    looks = _build_variants(pages)
+def _cluster_plain(
+    pages: Sequence[ObservedPage], linked: Iterable[str], entries: frozenset[tuple[str, ...]]
+) -> list[list[int]]:
+    looks = _build_variants(pages, entries)
     joined = _DisjointSets(len(looks))
     places = _places(looks, _families(linked))
     for at in places:
@@ -126,6 +132,8 @@ class _PageVariant:
     naming: str
     """Its heading with `#` for the name that its address ends with: `milestone #`; empty if it has none."""
     pages: tuple[int, ...]
+    in_menu: bool = False
+    """Whether a menu of the site leads to it."""
 
     @property
     def tools(self) -> frozenset[SignRole]:
@@ -160,7 +168,9 @@ class _DisjointSets:
 # -- relevant features -----------------------------------------------------------------------------------
 
 
-def _build_variants(pages: Sequence[ObservedPage]) -> list[_PageVariant]:
+def _build_variants(
+    pages: Sequence[ObservedPage], entries: frozenset[tuple[str, ...]] = frozenset()
+) -> list[_PageVariant]:
     data = frozenset().union(*(page.profile.data for page in pages))
     known: dict[PageFeature, tuple[SignRole, ...]] = {}
     seen: dict[tuple[tuple[str, ...], frozenset[SignRole]], list[int]] = defaultdict(list)
@@ -191,6 +201,7 @@ def _build_variants(pages: Sequence[ObservedPage]) -> list[_PageVariant]:
             any(is_error_page(pages[number].profile) for number in found[at, roles]),
             _naming(at, min((pages[number].profile.signs for number in found[at, roles]), key=_fixed)),
             tuple(found[at, roles]),
+            at in entries,
         )
         for at, roles in order
     ]
@@ -447,7 +458,7 @@ def _say_another_thing(one: _PageVariant, other: _PageVariant) -> bool:
 
 
 def _same_kind(one: _PageVariant, other: _PageVariant) -> bool:
-    if one.error != other.error:
+    if one.error != other.error or (one.in_menu and other.in_menu and one.called != other.called):
         return False
     return (
         _role_similarity(one.tools, other.tools) >= SAME_TOOLS

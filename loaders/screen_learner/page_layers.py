@@ -14,6 +14,8 @@ SAME_ANYWHERE = 0.8
 """The same at different places."""
 COMMON = 0.5
 """A sign that more of the layers have does not count: a button that closes them."""
+HEADINGS, FIELDS = ("heading ",), ("fill ", "select_option ", "check ", "upload_file ")
+"""How signs of these kinds begin."""
 FEW = 3
 """So few layers have no common signs."""
 
@@ -39,7 +41,23 @@ def group_layers(pages: Sequence[ObservedPage], numbers: Sequence[int]) -> list[
 def _are_same(one: ObservedPage, other: ObservedPage, common: set[str]) -> bool:
     if one.layer == other.layer:
         return True
+    if _ask_for_another_thing(one.layer, other.layer):
+        return False
     first, second = one.layer - common, other.layer - common
     together = first | second
     alike = len(first & second) / len(together) if together else 0.0
     return alike >= (SAME_LAYER if place(one.path) == place(other.path) else SAME_ANYWHERE)
+
+
+def _ask_for_another_thing(one: frozenset[str], other: frozenset[str]) -> bool:
+    """Return whether two layers have headings and fields, and none in common: one with the name of a thing in its heading has."""
+    return all(
+        mine and others and not mine & others
+        for mine, others in (
+            (_list_begun(one, kind), _list_begun(other, kind)) for kind in (HEADINGS, FIELDS)
+        )
+    )
+
+
+def _list_begun(layer: frozenset[str], kinds: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(sign for sign in layer if sign.startswith(kinds))

@@ -34,6 +34,7 @@ from periplus.agent_server.run_progress import build_run_answer
 from periplus.errors import UserError
 from periplus.runs.sentence_tasks import explain_no_task, find_meaning, is_sentence
 from periplus.runs.task_runs import TaskRunRequest, build_resume_request
+from periplus.secret_names import find_secret_name
 from periplus.vault_setup import open_vault
 
 WAIT_S = 20.0
@@ -105,6 +106,8 @@ async def run_task(
         require_screen((await context.views.current(website_id)).view, goal)
     given = dict(inputs or {})
     _check_names(knowledge, task, given)
+    if (wrong := find_secret_name({**call.answers, **given}, "inputs")) is not None:
+        raise BadRequest(wrong, hint="leave the input out: secrets are set on the server")
     about = run_id or call.asked_about
     if about is not None:
         if call.asked_about is not None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
-from playwright.async_api import BrowserContext, Page
-from playwright.async_api import Error as PlaywrightError
+from playwright.async_api import BrowserContext
 
 from kb_store import Stores
 from kb_store.runs.run_store import RunStore
@@ -21,10 +20,11 @@ from periplus.agent_server.agent_mcp_server import FILES, RUNS
 from periplus.agent_server.agent_tools import AgentToolContext, build_agent_tools
 from periplus.agent_server.run_executor import RunExecutor, RunExecutorLimits
 from periplus.browser_tools.address_policy import AddressPolicy, OpenMode
-from periplus.browser_tools.browser_source import BrowserOptions, BrowserSource, open_browser_source
+from periplus.browser_tools.browser_source import BrowserSource, open_browser_source
 from periplus.browser_tools.browser_tabs import BrowserTabs
 from periplus.browser_tools.browser_tool_functions import build_browser_tools
 from periplus.runs.task_runs import Browsers
+from periplus.session_setup import BrowserOptions
 from periplus.settings import load_settings
 
 if TYPE_CHECKING:
@@ -128,38 +128,10 @@ def _in_context(source: BrowserSource) -> Browsers:
 
     @asynccontextmanager
     async def open_context(_storage: StorageState | None) -> AsyncIterator[BrowserContext]:
-        lent = _LentContext(source)
+        lent = source.lend()
         try:
-            yield cast("BrowserContext", lent)
+            yield lent.as_context()
         finally:
-            await lent.close_pages()
+            await lent.close()
 
     return open_context
-
-
-class _LentContext:
-    """A browser context that knows which pages were opened through it, and what those opened."""
-
-    def __init__(self, source: BrowserSource) -> None:
-        self._source = source
-        self._pages: list[Page] = []
-
-    async def new_page(self) -> Page:
-        """Open a page."""
-        page = await self._source.open_page()
-        self._note(page)
-        return page
-
-    def _note(self, page: Page) -> None:
-        self._source.own.add(page)
-        self._pages.append(page)
-        page.on("popup", self._note)
-
-    async def close_pages(self) -> None:
-        """Close the pages that were opened."""
-        for page in [each for each in self._pages if not each.is_closed()]:
-            with suppress(PlaywrightError):
-                await page.close()
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._source.context, name)

@@ -28,6 +28,7 @@ from mcp_server.knowledge.view_cache import ViewCache
 from periplus.browser_tools.address_policy import AddressPolicy, AddressRefused, OpenMode
 from periplus.browser_tools.browser_source import BrowserSource
 from periplus.browser_tools.errors import NoPage, UnknownTab
+from periplus.browser_tools.websites_by_origin import find_website
 from periplus.run_store_adapters import RunStoreKeeping
 from periplus.session_setup import open_session
 from periplus.trial_stores import open_trial_stores
@@ -211,9 +212,10 @@ class BrowserTabs:
         if tab.session is not None and origin in tab.session.allowed_origins:
             return
         await tab.leave_website()
-        website_id = await self._find_website(origin)
+        website_id = await find_website(self._views, self._base_urls, origin)
         if website_id is None and (url is not None or self._is_ours(tab.page)):
             await self._check_address(tab, url)
+        await self.source.prepare(tab.page)
         tab.held = HeldContext(self._open_session(tab.page, website_id, origin))
         tab.session, tab.engine, tab.trace = await tab.held.open()
         tab.website_id = website_id
@@ -243,7 +245,7 @@ class BrowserTabs:
                 base_url = origin
             name = website_id or WITHOUT_KNOWLEDGE
             opening = open_session(
-                stores, self.source.context, name, base_url=base_url, runs=self._runs, page=page
+                stores, self.source.lent.as_context(), name, base_url=base_url, runs=self._runs, page=page
             )
             session = await stack.enter_async_context(opening)
             session.upload_folder = self._uploads
@@ -253,21 +255,12 @@ class BrowserTabs:
             stack.push_async_callback(recorder.close)
             yield session, TaskRunner(session, keeping=RunStoreKeeping(self._runs)), folder
 
-    async def _find_website(self, origin: str) -> str | None:
-        """Return the website of the knowledge base that runs at this origin."""
-        for website_id in await self._views.websites():
-            website = (await self._views.current(website_id)).view.knowledge.website
-            base_url = self._base_urls.get(website_id, website.base_url)
-            if origin in {origin_of(base_url), *map(origin_of, website.allowed_origins)}:
-                return website_id
-        return None
-
     async def take_followed(self, tab: BrowserTab) -> BrowserTab:
         """Return the tab that an act in `tab` opened, now the present one. `tab` keeps its own page."""
         session, _ = tab.working_session()
         page, session.page = session.page, tab.page
         session.touched()
-        self.source.own.add(page)
+        self.source.lent.take(page)
         opened = next((each for each in self._tabs.values() if each.page == page), None) or self._add(page)
         self._current = opened.tab_id
         await self.follow(opened)
@@ -301,7 +294,7 @@ class BrowserTabs:
             tab_id = f"{tab_id}a"
         tab = self._tabs[tab_id] = BrowserTab(tab_id, page)
         if self._is_ours(page):
-            page.on("popup", self.source.note_popup)
+            self.source.lent.take(page)
         return tab
 
 

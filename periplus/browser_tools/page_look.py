@@ -11,6 +11,7 @@ from agent.session import Session
 from kb_schema.tool_answers import AvailableActions
 from mcp_server.descriptions.answer_text import render_actions
 from periplus.browser_tools.browser_tabs import BrowserTab, SeenPage
+from periplus.browser_tools.element_targets import NamedElement, find_targets, role_selector
 from periplus.browser_tools.errors import NoPage
 
 MESSAGE = "! "
@@ -18,12 +19,15 @@ MESSAGE = "! "
 
 
 async def look_at(tab: BrowserTab, *, whole: bool = False) -> str:
-    """Return what the tab's page shows; only what changed since the last look unless `whole`. Raises `NoPage`."""
+    """Return what the tab's page shows; only what changed since the last look unless `whole`. Raises `NoPage`.
+
+    In a browser that others use, too, known elements are told with what Playwright's MCP server takes as target.
+    """
     session, _ = tab.working_session()
     try:
         index = await scan_page(tab.page)
         outline = outline_page(index, tab.names)
-        known = await _describe_known(session)
+        known = await _describe_known(session, index if session.lent else None)
     except LeftWebsite as exc:
         raise NoPage(str(exc), hint="look again") from exc
     except (PageGone, ScriptFailed) as exc:
@@ -60,13 +64,26 @@ def _messages(outline: PageOutline) -> list[str]:
     return [line for line in outline.lines if line.startswith(MESSAGE)]
 
 
-async def _describe_known(session: Session) -> str:
-    """Return the screen and what can be done there, at most 250 tokens; empty for an unknown page."""
+async def _describe_known(session: Session, index: PageIndex | None) -> str:
+    """Return the screen and what can be done there, at most 250 tokens; empty for an unknown page.
+
+    `index`: the page, if targets for other tools are wanted.
+    """
     found = await session.look()
     if found.screen_id is None:
         return ""
     actions: AvailableActions = await session.knowledge.available_actions(found.screen_id)
-    return render_actions(actions)
+    told = render_actions(actions)
+    if index is None:
+        return told
+    listed = await session.knowledge.available_actions(found.screen_id, detail="working")
+    named = (
+        NamedElement(each.role, each.name, role_selector(each.role, each.name))
+        for each in index.interactive
+        if each.role and each.name
+    )
+    targets = find_targets(listed.actions, named)
+    return "\n".join([told, "targets: " + ", ".join(map(" ".join, targets.items()))]) if targets else told
 
 
 def find_ref(tab: BrowserTab, ref: str) -> tuple[PageIndex, int] | None:

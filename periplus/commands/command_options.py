@@ -13,6 +13,8 @@ from kb_schema.url_patterns import is_web_address
 from periplus.commands.id_completion import complete_websites
 from periplus.errors import UserError
 from periplus.foreign_input import DEFAULT_BUDGET, ImportBudget
+from periplus.secret_names import check_no_secret_names
+from periplus.session_setup.browser_options import BrowserOptions
 from periplus.settings import load_settings
 
 WebsiteId = Annotated[
@@ -49,6 +51,47 @@ PathObjective = Annotated[
     ),
 ]
 Headed = Annotated[bool | None, typer.Option("--headed/--headless", help="Show the browser.")]
+CdpEndpoint = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL",
+        show_default=False,
+        help="Work in a running Chrome (--remote-debugging-port), such as http://127.0.0.1:9222, and leave it as it was.",
+    ),
+]
+AllowRemoteCdp = Annotated[
+    bool, typer.Option("--allow-remote-cdp", help="--cdp-endpoint may be on another machine.")
+]
+UserDataDir = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR", show_default=False, help="The profile of the browser that is started."),
+]
+Channel = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME", show_default=False, help="An installed browser to start, such as chrome or msedge."
+    ),
+]
+ProxyServer = Annotated[
+    str | None,
+    typer.Option(metavar="URL", show_default=False, help="The proxy of the browser that is started."),
+]
+
+
+def choose_browser(
+    cdp_endpoint: str | None,
+    allow_remote_cdp: bool,
+    user_data_dir: Path | None,
+    channel: str | None,
+    proxy_server: str | None,
+    headed: bool | None,
+) -> BrowserOptions:
+    """Return the browser of these options. Raises `UserError` if they contradict each other."""
+    chosen = BrowserOptions(
+        cdp_endpoint, allow_remote_cdp, user_data_dir, channel, None, proxy_server, headed
+    )
+    chosen.check()
+    return chosen
 
 
 ImportMemory = Annotated[
@@ -80,7 +123,7 @@ def choose_import_budget(memory_mb: int | None, seconds: int | None) -> ImportBu
 
 
 def parse_inputs(pairs: Iterable[str]) -> dict[str, str]:
-    """Return `NAME=VALUE` pairs as a dict. Raises `UserError` for text in another form."""
+    """Return `NAME=VALUE` pairs as a dict. Raises `UserError` for text in another form, and for `{secret:NAME}`."""
     values: dict[str, str] = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
@@ -89,6 +132,7 @@ def parse_inputs(pairs: Iterable[str]) -> dict[str, str]:
                 f"--input: expected NAME=VALUE, found {pair!r}", fix='for example --input agent_name="Ada"'
             )
         values[name.strip()] = value
+    check_no_secret_names(values, "--input")
     return values
 
 

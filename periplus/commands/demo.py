@@ -14,6 +14,9 @@ from rich.markup import escape
 
 from loaders.files.folder_layout import SUFFIXES
 from periplus.commands.command_options import (
+    AllowRemoteCdp,
+    CdpEndpoint,
+    Channel,
     DemoArangoUrl,
     DemoBaseUrl,
     DemoInputs,
@@ -24,6 +27,8 @@ from periplus.commands.command_options import (
     DemoStorageState,
     DemoWorkers,
     PathObjective,
+    ProxyServer,
+    choose_browser,
     parse_inputs,
 )
 from periplus.errors import UserError
@@ -82,6 +87,10 @@ def demo(
         bool | None,
         typer.Option("--headed/--headless", help="Show the browser; default: if there is a display."),
     ] = None,
+    cdp_endpoint: CdpEndpoint = None,
+    allow_remote_cdp: AllowRemoteCdp = False,
+    channel: Channel = None,
+    proxy_server: ProxyServer = None,
     no_voice: Annotated[
         bool, typer.Option("--no-voice", help="Captions only, even if espeak-ng is installed.")
     ] = False,
@@ -128,10 +137,13 @@ def demo(
     A demo needs no server: its knowledge is loaded into PERIPLUS_DATA_DIR. The settings
     PERIPLUS_MONGODB_URL and PERIPLUS_ARANGODB_URL are ignored; only the flags name another store.
     With --website the website must be running, and its knowledge is taken from the configured store.
+    With --cdp-endpoint it is shown in a window of its own of your running Chrome; with --website and no other way to
+    sign in, with a copy of the session that Chrome has for the site.
     The run is stored with the other runs.
     Ctrl-C stops the demo and keeps what was recorded so far.
     """
     console = CommandConsole()
+    using = choose_browser(cdp_endpoint, allow_remote_cdp, None, channel, proxy_server, headed)
     data_dir = load_settings().data_dir
     if website is None:
         if inputs or storage_state or sign_in_form or sign_in_url:
@@ -150,6 +162,11 @@ def demo(
     if workers != "1" and not rehearse:
         raise UserError("--workers needs --rehearse", fix="add --rehearse, or leave --workers out")
     if rehearse:
+        if cdp_endpoint or channel or proxy_server:
+            raise UserError(
+                "--rehearse starts browsers of its own",
+                fix="leave out --cdp-endpoint, --channel and --proxy-server, or --rehearse",
+            )
         from periplus.demos.demo_rehearsal import RehearsalSettings  # noqa: PLC0415
         from periplus.demos.rehearsal_run import run_rehearsal  # noqa: PLC0415
 
@@ -184,6 +201,7 @@ def demo(
         gif=film_format is FilmFormat.gif,
         afresh=fresh,
         objective=objective,
+        browser=using,
     )
     with open_output_folder(out or _fresh_folder(seed, flow)) as folder:
         if isinstance(seed, Seed):

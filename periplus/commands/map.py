@@ -23,14 +23,24 @@ from kb_store.runs.run_store import RunStore
 from loaders import read_knowledge_folder
 from loaders.exploration_import import ExploredKnowledge
 from loaders.map_updates.update_report import to_json as update_to_json
-from periplus.commands.command_options import Headed, choose_import_budget, parse_inputs
+from periplus.commands.command_options import (
+    AllowRemoteCdp,
+    CdpEndpoint,
+    Channel,
+    Headed,
+    ProxyServer,
+    choose_browser,
+    choose_import_budget,
+    parse_inputs,
+)
 from periplus.commands.command_output import print_json
-from periplus.commands.map_sign_in import SignInOptions
+from periplus.commands.map_sign_in import SignInOptions, use_given_session
+from periplus.commands.map_update_options import MapUpdateOptions
 from periplus.errors import UserError
 from periplus.exit_codes import ExitCode
 from periplus.exploration.map_folder import MAPS, MapFolder, find_map_folder
 from periplus.exploration.map_knowledge_base import write_knowledge_base
-from periplus.exploration.map_run import MapRunPlan, map_website
+from periplus.exploration.map_run import MapRunPlan, SignInFunction, map_website
 from periplus.exploration.map_summary import print_map_summary
 from periplus.exploration.map_summary import summary_to_json as summary_json
 from periplus.exploration.map_update import MapUpdate, apply_update, print_update, propose_update, update_map
@@ -39,7 +49,7 @@ from periplus.exploration.sitemap_addresses import select_sitemap_addresses
 from periplus.fleet.workers_option import WorkerSelection, WorkersOption, parse_workers
 from periplus.foreign_input import read_foreign
 from periplus.run_store_adapters import open_run_store
-from periplus.session_setup import start_browser
+from periplus.session_setup import BrowserOptions, start_browser
 from periplus.settings import load_settings
 from periplus.store_selection import ArangoUrl, MongoUrl, open_selected_stores
 from periplus.terminal.command_console import CommandConsole
@@ -158,7 +168,11 @@ def map_(
     ] = False,
     seed: Annotated[int, typer.Option(help="Random seed for the values typed into fields.")] = 0,
     workers: WorkersOption = "1",
-    headed: Headed = False,
+    headed: Headed = None,
+    cdp_endpoint: CdpEndpoint = None,
+    allow_remote_cdp: AllowRemoteCdp = False,
+    channel: Channel = None,
+    proxy_server: ProxyServer = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print only the summary, as JSON.")] = False,
     mongodb_url: MongoUrl = None,
     arangodb_url: ArangoUrl = None,
@@ -183,19 +197,26 @@ def map_(
 
     Opens each known screen again, explores what is new, and says what is new, gone or renamed.
 
+    [bold]periplus map https://app.example.com --cdp-endpoint http://127.0.0.1:9222[/]
+
+    Explores in a window of its own of your running Chrome, with a copy of its session for this site.
+
     Exit codes: 0 done, 2 an error to correct, 130 interrupted (the pages so far were written).
     """
     console = CommandConsole(stderr=as_json)
+    using = choose_browser(cdp_endpoint, allow_remote_cdp, None, channel, proxy_server, headed)
+    if not using.given:
+        using = replace(using, headed=bool(headed))
     opening = open_selected_stores(mongodb_url, arangodb_url) if load or sign_in is not None else None
     if update or apply or propose:
         alone = not (resume or redraw is not None or force or workers != "1")
-        chosen = _UpdateOptions(update, apply, propose, load, alone=alone)
+        chosen = MapUpdateOptions(update, apply, propose, load, alone=alone)
         asked = SignInOptions(storage_state, sign_in, sign_in_form, sign_in_url, parse_inputs(inputs or []))
         plan = _plan_update(chosen, asked, url, website, name, out, robots=not ignore_robots)
         given = {"depth": depth, "states": states, "seconds": time, "per_second": rate}
         plan = _apply_limits(_add_rules(plan, allow, reads), given, resume=True)
         plan = _add_start_pages(plan, also or [], sitemap, console)
-        journey = _MapCommand(plan, asked, opening, open_run_store(mongodb_url), None, headed=headed)
+        journey = _MapCommand(plan, asked, opening, open_run_store(mongodb_url), None, using)
         stores = (lambda: open_selected_stores(mongodb_url, arangodb_url)) if propose or load else None
         _update(journey, chosen, stores, console, as_json=as_json)
         return
@@ -216,10 +237,13 @@ def map_(
         folder = plan.folder
         who = parse_workers(workers)
         alone = who.kind == "contexts" and who.count == 1
-        if headed and not alone:
-            raise UserError("--headed cannot be combined with --workers", fix="leave out one of them")
+        if not alone and using != BrowserOptions(headed=False):
+            option = (
+                "--cdp-endpoint" if using.given else "--headed" if headed else "--channel or --proxy-server"
+            )
+            raise UserError(f"{option} cannot be combined with --workers", fix="leave out one of them")
         journey = _MapCommand(
-            plan, asked, opening, open_run_store(mongodb_url), None if alone else who, headed=headed
+            plan, asked, opening, open_run_store(mongodb_url), None if alone else who, using
         )
         chart, stopped = asyncio.run(journey.go(console))
         opening = open_selected_stores(mongodb_url, arangodb_url) if load else None
@@ -236,36 +260,6 @@ def map_(
 
 
 @dataclass(frozen=True, slots=True)
-class _UpdateOptions:
-    """The options of the command line that concern `--update`."""
-
-    update: bool
-    apply: bool
-    propose: bool
-    load: bool
-    alone: bool
-    """Whether no option was given that it cannot be combined with."""
-
-    def check(self) -> None:
-        """Raise `UserError` for contradicting or unused options."""
-        if not self.update:
-            option = "--apply" if self.apply else "--propose"
-            raise UserError(f"{option} needs --update", fix="also give --update")
-        if self.apply and self.propose:
-            raise UserError("--apply and --propose cannot be combined", fix="give one of them")
-        if self.load and not self.apply:
-            raise UserError(
-                "--update --load needs --apply: only changed knowledge can be loaded",
-                fix="also give --apply, or --propose instead",
-            )
-        if not self.alone:
-            raise UserError(
-                "--update cannot be combined with --resume, --redraw, --workers or --force",
-                fix="leave it out",
-            )
-
-
-@dataclass(frozen=True, slots=True)
 class _MapCommand:
     """One exploration with its stores and workers."""
 
@@ -275,7 +269,13 @@ class _MapCommand:
     run_store: AbstractAsyncContextManager[RunStore]
     workers: WorkerSelection | None
     """The workers; None: explore in this process only."""
-    headed: bool | None
+    browser: BrowserOptions
+
+    def _choose_sign_in(
+        self, stores: Stores | None, runs: RunStore | None, view: MapView
+    ) -> SignInFunction | None:
+        chosen = self.sign_in.choose(self.plan, stores, runs, view)
+        return use_given_session(self.plan) if chosen is None and self.browser.given else chosen
 
     async def go(self, console: Console) -> tuple[ExploredKnowledge, bool]:
         """Explore and write the knowledge base. Raises `UserError` and `KnowledgeError`."""
@@ -285,7 +285,7 @@ class _MapCommand:
             if self.sign_in.task is not None and self.opening is not None:
                 stores = await stack.enter_async_context(self.opening)
                 runs = await stack.enter_async_context(self.run_store)
-            browser = await stack.enter_async_context(start_browser(headed=self.headed))
+            browser = await stack.enter_async_context(start_browser(options=self.browser))
             parts = None
             if self.workers is not None:
                 from periplus.fleet.exploration_jobs import FleetExplorationParts  # noqa: PLC0415 - only needed with --workers
@@ -294,7 +294,7 @@ class _MapCommand:
                 parts = FleetExplorationParts(await stack.enter_async_context(open_fleet(self.workers)))
             with MapView(console, f"map of {self.plan.website_id}") as view:
                 return await map_website(
-                    browser, self.plan, self.sign_in.choose(self.plan, stores, runs, view), view, parts
+                    browser, self.plan, self._choose_sign_in(stores, runs, view), view, parts
                 )
 
     async def update(self, before: KnowledgeBase, console: Console) -> tuple[MapUpdate, bool]:
@@ -304,10 +304,10 @@ class _MapCommand:
             if self.sign_in.task is not None and self.opening is not None:
                 stores = await stack.enter_async_context(self.opening)
                 runs = await stack.enter_async_context(self.run_store)
-            browser = await stack.enter_async_context(start_browser(headed=self.headed))
+            browser = await stack.enter_async_context(start_browser(options=self.browser))
             with MapView(console, f"update of {self.plan.website_id}") as view:
                 return await update_map(
-                    browser, self.plan, before, self.sign_in.choose(self.plan, stores, runs, view), view
+                    browser, self.plan, before, self._choose_sign_in(stores, runs, view), view
                 )
 
 
@@ -346,7 +346,7 @@ def _plan(
 
 
 def _plan_update(
-    chosen: _UpdateOptions,
+    chosen: MapUpdateOptions,
     asked: SignInOptions,
     url: str | None,
     website: str | None,
@@ -387,7 +387,7 @@ def _add_rules(plan: MapRunPlan, allow: list[str] | None, reads: list[str] | Non
 
 def _update(
     journey: _MapCommand,
-    chosen: _UpdateOptions,
+    chosen: MapUpdateOptions,
     open_stores: Callable[[], MapStoresContext] | None,
     console: Console,
     *,

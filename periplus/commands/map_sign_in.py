@@ -19,6 +19,7 @@ from periplus.exploration.sign_in_methods import (
     sign_in_by_storage_state,
     sign_in_by_task,
     sign_in_with_form,
+    take_given_session,
 )
 from periplus.terminal.live_view import find_terminal_prompts
 
@@ -78,3 +79,12 @@ class SignInOptions:
                 browser, task, stores, runs, folder, find_terminal_prompts(view)
             )
         return None
+
+
+def use_given_session(plan: MapRunPlan) -> SignInFunction:
+    """Return what takes the session of the given browser; where it has none, the exploration is that of a visitor."""
+
+    async def taken(browser: Browser) -> ExplorationSignIn | None:
+        return await take_given_session(browser, (plan.url, *plan.origins))
+
+    return taken

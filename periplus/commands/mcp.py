@@ -24,6 +24,7 @@ from mcp_server.security.call_limits import CallLimits
 from mcp_server.security.http_app import MCP_PATH, HttpAccessPolicy, create_http_app
 from mcp_server.server import create_server
 from mcp_server.tool_server import ToolServer
+from periplus.commands.command_options import AllowRemoteCdp, CdpEndpoint, Channel, ProxyServer, UserDataDir
 from periplus.commands.mcp_tokens import app as tokens
 from periplus.errors import UserError
 from periplus.knowledge_server import choose_path_engines
@@ -31,10 +32,11 @@ from periplus.log_setup import log_to_stderr
 from periplus.mcp_settings import load_mcp_settings
 from periplus.run_store_adapters import open_run_store
 from periplus.server_sockets import format_url_host, open_listening_socket, parse_base_urls
+from periplus.session_setup import BrowserOptions
 from periplus.store_selection import ArangoUrl, MongoUrl, open_selected_stores
 
 if TYPE_CHECKING:
-    from periplus.browser_tools.browser_source import BrowserOptions
+    from periplus.browser_tools.wrapped_server import WrappedServer
 
 GRACE_S = 3
 """Seconds that open streams may take to end when the server stops."""
@@ -86,6 +88,7 @@ class _McpOptions:
     """Whether several clients may use the server."""
     all_tools: bool
     snapshots: Path | None
+    wrap: str | None
     opened: Opened
 
 
@@ -132,21 +135,10 @@ def mcp(
             help="Work in a browser, too: look, go_to, act, read, tabs, run_task. docs/browser-tools.md",
         ),
     ] = False,
-    cdp_endpoint: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL", help="Work in a running Chrome (--remote-debugging-port). Implies --browser."
-        ),
-    ] = None,
-    allow_remote_cdp: Annotated[
-        bool, typer.Option("--allow-remote-cdp", help="--cdp-endpoint may be on another machine.")
-    ] = False,
-    user_data_dir: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="With --browser: the profile of the browser.")
-    ] = None,
-    channel: Annotated[
-        str | None, typer.Option(help="With --browser: an installed browser, such as chrome or msedge.")
-    ] = None,
+    cdp_endpoint: CdpEndpoint = None,
+    allow_remote_cdp: AllowRemoteCdp = False,
+    user_data_dir: UserDataDir = None,
+    channel: Channel = None,
     storage_state: Annotated[
         Path | None,
         typer.Option(
@@ -156,8 +148,15 @@ def mcp(
             help="With --browser: a Playwright storage state to start with.",
         ),
     ] = None,
-    proxy_server: Annotated[
-        str | None, typer.Option(metavar="URL", help="With --browser: the proxy of the browser.")
+    proxy_server: ProxyServer = None,
+    wrap: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COMMAND",
+            show_default=False,
+            help="Start Playwright's MCP server with this command and pass its tools on; on known pages a summary takes "
+            "the place of the snapshot. docs/browser-tools.md",
+        ),
     ] = None,
     all_tools: Annotated[
         bool,
@@ -219,10 +218,13 @@ def mcp(
         raise UserError(
             f"{alone[0]} needs --browser or --cdp-endpoint", fix=f"add one, or leave {alone[0]} out"
         )
+    if wrap is not None and (eyes or agent or read_only or transport is Transport.HTTP):
+        raise UserError(
+            "--wrap goes with stdio and without --browser, --cdp-endpoint, --agent and --read-only",
+            fix="give options of the browser to the wrapped command",
+        )
     options = None
     if eyes:
-        from periplus.browser_tools.browser_source import BrowserOptions  # noqa: PLC0415 - imports Playwright
-
         options = BrowserOptions(
             cdp_endpoint,
             allow_remote_cdp,
@@ -246,6 +248,7 @@ def mcp(
         transport is Transport.HTTP,
         all_tools,
         _choose_snapshots_folder(snapshots or settings.snapshots, transport),
+        wrap,
         opened or (Opened.WEB if transport is Transport.STDIO else Opened.KNOWN),
     )
     opening, run_store = open_selected_stores(mongodb_url, arangodb_url), open_run_store(mongodb_url)
@@ -288,9 +291,17 @@ async def _serve(
 
 
 @asynccontextmanager
-async def _server(stores: Stores, runs: RunStore, wanted: _McpOptions) -> AsyncIterator[ToolServer]:
-    """Open the knowledge server or the agent server on these stores."""
+async def _server(
+    stores: Stores, runs: RunStore, wanted: _McpOptions
+) -> AsyncIterator[ToolServer | WrappedServer]:
+    """Open the server that the options ask for on these stores."""
     async with _follow_stores(stores, wanted) as (views, engines):
+        if wanted.wrap is not None:
+            from periplus.browser_tools.wrapped_server import open_wrapped_server  # noqa: PLC0415 - imports the client
+
+            async with open_wrapped_server(wanted.wrap, stores, views, wanted.base_urls) as wrapped:
+                yield wrapped
+            return
         if wanted.browser is not None:
             from periplus.browser_tools.address_policy import OpenMode  # noqa: PLC0415 - beside the next
             from periplus.browser_tools.browser_server import open_browser_server  # noqa: PLC0415 - imports Playwright

@@ -7,12 +7,13 @@ import re
 import signal
 from collections.abc import Collection
 from contextlib import AbstractAsyncContextManager, suppress
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from playwright.async_api import Browser, Dialog
+from playwright.async_api import Browser
 from playwright.async_api import Error as PlaywrightError
 from rich.console import Console
 from rich.markup import escape
@@ -34,10 +35,17 @@ from kb_schema.session_reader import MANIFEST
 from kb_schema.url_patterns import origin_of
 from kb_store import Stores
 from kb_store.errors import StoreError
+from periplus.commands.command_options import (
+    AllowRemoteCdp,
+    CdpEndpoint,
+    Channel,
+    ProxyServer,
+    UserDataDir,
+)
 from periplus.errors import UserError
 from periplus.exit_codes import ExitCode
 from periplus.recorded_websites import ensure_website
-from periplus.session_setup import start_browser
+from periplus.session_setup import BrowserOptions, open_working_context, start_browser
 from periplus.signals import on_signals
 from periplus.store_selection import ArangoUrl, MongoUrl, open_selected_stores
 from periplus.terminal.command_console import CommandConsole
@@ -58,6 +66,11 @@ def record(
             show_default="out/traces/...",
         ),
     ] = None,
+    cdp_endpoint: CdpEndpoint = None,
+    allow_remote_cdp: AllowRemoteCdp = False,
+    user_data_dir: UserDataDir = None,
+    channel: Channel = None,
+    proxy_server: ProxyServer = None,
     storage_state: Annotated[
         Path | None,
         typer.Option(
@@ -91,6 +104,9 @@ def record(
     action, also in frames and new tabs. Passwords are never stored. Demonstrate the same task at least
     three times with different data, then run [cyan]periplus synthesize[/]. A website that the knowledge
     base does not have is added to it with its address.
+
+    With --cdp-endpoint a tab of your running Chrome is opened and recorded, and the tabs that it opens; others are not
+    looked at. Close it to finish.
     """
     if not origin_of(url).startswith(("http://", "https://")):
         raise UserError(f"{url} is not a web address", fix="start it with http:// or https://")
@@ -99,14 +115,23 @@ def record(
             f"--storage-state {storage_state} does not exist",
             fix="save one with Playwright's storage_state(path=...)",
         )
-    if not has_display():
+    chosen = BrowserOptions(
+        cdp_endpoint, allow_remote_cdp, user_data_dir, channel, storage_state, proxy_server, None
+    )
+    chosen.check()
+    if check and (chosen.given or user_data_dir is not None):
+        raise UserError(
+            "--check replays the recording in a new browser context, which has not your session",
+            fix="leave --check out; `periplus synthesize` validates",
+        )
+    if not chosen.given and not has_display():
         raise UserError("no display to show the browser on", fix="use a machine with a display, or xvfb-run")
     folder = out or Path("out") / "traces" / f"{_slugify(name)}-{datetime.now().astimezone():%Y%m%d-%H%M%S}"
     if (folder / MANIFEST).exists():
         raise UserError(f"{folder} already contains a trace", fix="name another folder with --out")
     console = CommandConsole()
     recording, replayed = asyncio.run(
-        _record(url, name, folder, console, storage_state, check=check, secrets=secret or ())
+        _record(url, name, folder, console, chosen, check=check, secrets=secret or ())
     )
     _print_recording(console, recording)
     if recording.actions:
@@ -128,7 +153,7 @@ async def _record(
     name: str,
     folder: Path,
     console: Console,
-    storage: Path | None,
+    chosen: BrowserOptions,
     *,
     check: bool,
     secrets: Collection[str],
@@ -139,9 +164,9 @@ async def _record(
     def print_problem(problem: str) -> None:
         console.print(f"  [yellow]{escape(problem)}[/]", highlight=False, soft_wrap=True)
 
-    async with start_browser(headed=True) as browser:
-        context = await browser.new_context(no_viewport=True, storage_state=storage)
-        context.on("dialog", _ignore_dialog)
+    headed = None if chosen.given else True
+    async with open_working_context(replace(chosen, headed=headed), for_person=True) as context:
+        browser, storage = context.browser, chosen.storage_state
         recorder = DemonstrationRecorder(
             context,
             folder,
@@ -152,9 +177,11 @@ async def _record(
             on_problem=print_problem,
         )
         await recorder.start()
-        browser.on("disconnected", lambda _: recorder.closed.set())
+        if browser is not None:
+            browser.on("disconnected", lambda _: recorder.closed.set())
+        ending = "the tab" if chosen.given else "the browser"
         console.print(
-            f"[bold]recording[/] to {escape(str(folder))}; close the browser to finish", soft_wrap=True
+            f"[bold]recording[/] to {escape(str(folder))}; close {ending} to finish", soft_wrap=True
         )
         try:
             page = await context.new_page()
@@ -182,13 +209,9 @@ async def _record(
         with suppress(PlaywrightError):
             await context.close()
         check = check and complete
-        if not check or not browser.is_connected():
+        if not check or browser is None or not browser.is_connected():
             return recording, None if not check else await _replay_recording(recording, storage)
         return recording, await _replay_in_browser(browser, recording, storage)
-
-
-def _ignore_dialog(_dialog: Dialog) -> None:
-    """Leave the dialog to the person. Without a listener, Playwright dismisses every dialog."""
 
 
 async def _replay_recording(recording: DemonstrationRecording, storage: Path | None) -> ReplayResult:
@@ -217,6 +240,8 @@ def describe_recorded_step(action: RecordedAction) -> str:
     told = f"{action.action_type}{said}" + ("" if value is None else f": {value}")
     if action.what is not None and action.what.modifiers:
         told += f" ({'+'.join(action.what.modifiers)} held down)"
+    if "place" in action.args:
+        told += " at {} %, {} %".format(*(round(100 * each) for each in action.args["place"]))
     if action.seen is not None and action.seen.drop is not None:
         told += f" to {_describe_drop(action.seen.drop)}"
     beside = action.beside

@@ -22,7 +22,19 @@ from kb_schema.read_backs import ReadBackStatus
 from kb_schema.run_records import RunResult
 from kb_store import Stores
 from kb_store.runs.run_store import RunStore
-from periplus.commands.command_options import BaseUrl, Headed, PathObjective, WebsiteId, parse_inputs
+from periplus.commands.command_options import (
+    AllowRemoteCdp,
+    BaseUrl,
+    CdpEndpoint,
+    Channel,
+    Headed,
+    PathObjective,
+    ProxyServer,
+    UserDataDir,
+    WebsiteId,
+    choose_browser,
+    parse_inputs,
+)
 from periplus.commands.id_completion import complete_runs, complete_screens, complete_tasks
 from periplus.commands.run_sentence import (
     SentenceChoice,
@@ -52,7 +64,7 @@ from periplus.runs.task_runs import (
     build_resume_request,
     execute_task_run,
 )
-from periplus.session_setup import open_browser_context
+from periplus.session_setup import BrowserOptions, open_working_context
 from periplus.settings import load_settings
 from periplus.store_selection import ArangoUrl, MongoUrl, open_selected_stores
 from periplus.terminal.command_console import CommandConsole
@@ -95,6 +107,11 @@ def run(
     website: WebsiteId = None,
     base_url: BaseUrl = None,
     headed: Headed = None,
+    cdp_endpoint: CdpEndpoint = None,
+    allow_remote_cdp: AllowRemoteCdp = False,
+    user_data_dir: UserDataDir = None,
+    channel: Channel = None,
+    proxy_server: ProxyServer = None,
     resume: Annotated[
         str | None,
         typer.Option(
@@ -208,6 +225,11 @@ def run(
 
     With --goal the run ends on that screen; without TASK it only navigates there.
 
+    [bold]periplus run create_agent --cdp-endpoint http://127.0.0.1:9222[/]
+
+    With --cdp-endpoint the run works in a tab of its own in a Chrome that is running, with its session, and closes the
+    tab. Cookies of that browser are not stored. --user-data-dir starts a browser with a profile.
+
     [bold]periplus run create_agent --plan[/]
 
     With --plan nothing is run: the tasks it depends on, inputs and steps are listed in their order.
@@ -237,7 +259,7 @@ def run(
         parse_inputs(inputs or []),
         website,
         base_url,
-        headed,
+        choose_browser(cdp_endpoint, allow_remote_cdp, user_data_dir, channel, proxy_server, headed),
         _parse_happened(happened),
         step_timeout,
         objective,
@@ -316,7 +338,7 @@ class _RunOptions:
     values: Mapping[str, str]
     website: str | None
     base_url: str | None
-    headed: bool | None
+    browser: BrowserOptions
     decided: ReadBackStatus | None
     """Whether the uncertain step took effect, according to the person."""
     step_timeout_s: float | None
@@ -466,7 +488,7 @@ def _build_run_resources(
     asked: _RunOptions, stores: Stores, runs: RunStore, folder: Path, view: RunLiveView, console: Console
 ) -> TaskRunResources:
     def browsers(storage: StorageState | None) -> AbstractAsyncContextManager[BrowserContext]:
-        return open_browser_context(headed=asked.headed, storage=storage)
+        return open_working_context(asked.browser, storage)
 
     def note(text: str) -> None:
         console.print(f"[yellow]{escape(text)}[/]", soft_wrap=True)

@@ -19,10 +19,15 @@ from agent.browser.browser_profile import (
 from kb_schema.url_patterns import is_web_address, origin_of
 from kb_schema.verification import LONGEST_TIMEOUT_S
 from periplus.commands.command_options import (
+    AllowRemoteCdp,
     BaseUrl,
+    CdpEndpoint,
+    Channel,
     Headed,
     ImportMemory,
     ImportSeconds,
+    ProxyServer,
+    choose_browser,
     choose_import_budget,
     parse_inputs,
 )
@@ -30,6 +35,7 @@ from periplus.errors import UserError
 from periplus.exit_codes import ExitCode
 from periplus.fleet.workers_option import WorkersOption, parse_workers
 from periplus.output_folder import prepare_output_folder
+from periplus.session_setup import BrowserOptions
 from periplus.settings import load_settings
 from periplus.terminal.command_console import CommandConsole
 
@@ -99,6 +105,10 @@ def verify(
         ),
     ] = None,
     headed: Headed = None,
+    cdp_endpoint: CdpEndpoint = None,
+    allow_remote_cdp: AllowRemoteCdp = False,
+    channel: Channel = None,
+    proxy_server: ProxyServer = None,
     browser: Annotated[
         Engine, typer.Option(help="The browser, as Playwright installed it; also that of the tests.")
     ] = "chromium",
@@ -222,9 +232,16 @@ def verify(
     The output folder contains report.html (open it), junit.xml (for CI), verdict_REQ.json, and
     generated_tests/, which runs with plain pytest: [cyan]pytest generated_tests[/].
 
+    [bold]periplus verify login.xlsx --base-url https://shop.example --cdp-endpoint http://127.0.0.1:9222[/]
+
+    Each requirement runs in a window of its own of your running Chrome, as a new visitor. The generated tests start a
+    browser of their own.
+
     Exit codes: 0 all passed, 1 a requirement did not pass, 2 an error to correct, 130 interrupted.
     """
     console = CommandConsole(stderr=as_json)
+    using = choose_browser(cdp_endpoint, allow_remote_cdp, None, channel, proxy_server, headed)
+    _check_engine(using, browser)
     parse_workers(workers)  # reports a wrong value first
     data_dir = load_settings().data_dir
     if resume is None and not requirements:
@@ -260,7 +277,10 @@ def verify(
             seed=seed,
             login=login,
             workers=workers,
-            headed=not load_settings().playwright_headless if headed is None else headed,
+            headed=_choose_headed(using, headed),
+            cdp_endpoint=cdp_endpoint,
+            channel=channel,
+            proxy_server=proxy_server,
             profile=asyncio.run(choose_profile(browser, viewport, device)),
             timeout=timeout,
             max_heal_rounds=max_heal_rounds,
@@ -305,6 +325,19 @@ def verify(
         raise typer.Exit(ExitCode.INTERRUPTED)
     if not result.passed:
         raise typer.Exit(ExitCode.FAILED)
+
+
+def _check_engine(using: BrowserOptions, engine: Engine) -> None:
+    """Raise `UserError` for options of Chromium with another engine."""
+    if engine != "chromium" and (using.given or using.channel is not None):
+        option = "--cdp-endpoint" if using.given else "--channel"
+        raise UserError(f"{option} is for Chromium", fix=f"leave out {option} or --browser {engine}")
+
+
+def _choose_headed(using: BrowserOptions, headed: bool | None) -> bool | None:
+    if using.given:
+        return None
+    return not load_settings().playwright_headless if headed is None else headed
 
 
 async def choose_profile(engine: Engine, viewport: str | None, device: str | None) -> BrowserProfile:

@@ -79,10 +79,16 @@ def set_session_cookie(answer: Response, request: Request, cookie: str) -> None:
 
 
 @router.post("/sign-out")
-async def sign_out() -> Response:
-    """End the session in this browser."""
+async def sign_out(request: Request, parts: ConsoleContextParam) -> Response:
+    """End the session in this browser, and that at the issuer if it began there and the issuer can."""
     await record_async("signed_out")
-    answer = RedirectResponse(SIGN_IN, 303)
+    answer: Response = RedirectResponse(SIGN_IN, 303)
+    if parts.sign_on is not None and parts.sessions.is_of_issuer(request.cookies.get(COOKIE, "")):
+        there = await parts.sign_on.sign_out_url()
+        if (
+            there is not None
+        ):  # a page, not a redirect: `form-action` forbids that a form leads to another site
+            answer = render(request, "signed_out.html.j2", there=there, host=parts.sign_on.host)
     answer.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
     return answer
 

@@ -24,7 +24,8 @@ from periplus.errors import UserError
 from periplus.run_store_adapters import open_run_store
 from periplus.seed_sites.seed_manifests import Seed
 from periplus.seed_sites.site_process import start_seed_site
-from periplus.session_setup import start_browser
+from periplus.session_setup import BrowserOptions, start_browser
+from periplus.session_setup.storage_states import copy_session
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,12 @@ class DemoEnvironmentSettings:
     """None: a window if there is a display."""
     objective: Objective | None = None
     """By what paths are chosen; None: as the tasks and the settings say."""
+    browser: BrowserOptions | None = None
+    """The browser to start, or a given one; None: Chromium, as `headed` says."""
+
+    def browser_options(self) -> BrowserOptions:
+        """Return the browser to use."""
+        return self.browser or BrowserOptions(headed=self.headed)
 
 
 @asynccontextmanager
@@ -106,7 +113,7 @@ async def _open_seed(
                 f"the store's own knowledge base is used, because it has {len(exc.lost)} accepted changes that "
                 "loading would lose"
             )
-        browser = await stack.enter_async_context(start_browser(headed=settings.headed))
+        browser = await stack.enter_async_context(start_browser(options=settings.browser_options()))
         runs = await stack.enter_async_context(_open_runs(settings))
         website_id = knowledge.website.website_id
         yield DemoEnvironment(
@@ -129,8 +136,11 @@ async def _open_website(
     async with AsyncExitStack() as stack:
         stores = await stack.enter_async_context(_open_stores(settings))
         knowledge, wanted = await load_website_demo(demo, stores, flow)
-        browser = await stack.enter_async_context(start_browser(headed=settings.headed))
-        storage = await demo.sign_in(browser, settings.base_url or knowledge.website.base_url)
+        browser = await stack.enter_async_context(start_browser(options=settings.browser_options()))
+        base_url = settings.base_url or knowledge.website.base_url
+        storage = await demo.sign_in(browser, base_url)
+        if storage is None and settings.browser_options().given:
+            storage = await copy_session(browser, (base_url, *knowledge.website.allowed_origins))
         runs = await stack.enter_async_context(_open_runs(settings))
         yield DemoEnvironment(
             demo.website_id,

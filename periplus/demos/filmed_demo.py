@@ -42,6 +42,7 @@ from periplus.demos.website_demo import WebsiteDemo
 from periplus.output_folder import SESSION
 from periplus.run_store_adapters import end_run_record
 from periplus.seed_sites.seed_manifests import Seed
+from periplus.session_setup import BrowserOptions
 from periplus.signals import on_signals
 from periplus.terminal.live_view import RunLiveView
 
@@ -87,6 +88,8 @@ class DemoSettings:
     """Film everything again, without reusing clips."""
     objective: Objective | None = None
     """By what paths are chosen; None: as the tasks and the settings say."""
+    browser: BrowserOptions | None = None
+    """The browser to start, or a given one; None: Chromium, as `headed` says."""
 
 
 @dataclass
@@ -116,6 +119,7 @@ async def run_demo(
         settings.arangodb_url,
         settings.headed,
         settings.objective,
+        settings.browser,
     )
     presentation_settings = LivePresentationSettings(
         speed=settings.speed,

@@ -33,7 +33,9 @@ from periplus.signals import on_signals
 OUTSIDE = MapLimits(depth=3, states=30, seconds=180.0)
 """Limits of the exploration without sign-in, which records the login pages."""
 
-SignInFunction = Callable[[Browser], Awaitable[ExplorationSignIn]]
+NO_SESSION = "the browser has no session for this site: exploring as a visitor"
+SignInFunction = Callable[[Browser], Awaitable[ExplorationSignIn | None]]
+"""Signs in; None: there was nothing to sign in with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +99,8 @@ async def map_website(
     if sign_in is not None:
         view.say("signing in")
         signed = await sign_in(browser)
+        if signed is None:
+            view.say(NO_SESSION)
     with on_signals(stop.set, signal.SIGINT, signal.SIGTERM):
         await explore_website(browser, plan, signed, view, stop, workers)
         if signed is not None and not stop.is_set():

@@ -42,8 +42,8 @@ from mcp_server.knowledge.proposal_service import ProposalService
 from periplus.errors import UserError
 from periplus.exploration.map_folder import EXPLORATION, SIGNED_OUT, MapFolder
 from periplus.exploration.map_knowledge_base import is_unedited, note_generated
+from periplus.exploration.map_run import NO_SESSION, MapRunPlan, SignInFunction, explore_website
 from periplus.exploration.map_run import OUTSIDE as OUTSIDE_LIMITS
-from periplus.exploration.map_run import MapRunPlan, SignInFunction, explore_website
 from periplus.exploration.map_view import MapView, format_plain_text
 from periplus.signals import on_signals
 
@@ -90,6 +90,8 @@ async def update_map(
     if sign_in is not None:
         view.say("signing in")
         signed = await sign_in(browser)
+        if signed is None:
+            view.say(NO_SESSION)
     every = dict.fromkeys(page_id for page_ids in pages.values() for page_id in page_ids)
     inside = [each for each in every if not each.startswith(OUTSIDE)]
     outside = [each.removeprefix(OUTSIDE) for each in every if each.startswith(OUTSIDE)]

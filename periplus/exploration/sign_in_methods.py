@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from periplus.errors import UserError
 from periplus.exploration.login_form import sign_in_by_form
 from periplus.runs.task_runs import TaskRunRequest, TaskRunResources, execute_task_run
 from periplus.session_setup import open_fresh_context
+from periplus.session_setup.storage_states import copy_session, read_storage_state_file
 from periplus.website_selection import list_websites, select_website
 
 RenewSignIn = Callable[[], Awaitable[StorageState | None]]
@@ -36,17 +36,13 @@ class ExplorationSignIn:
 
 def sign_in_by_storage_state(file: Path) -> ExplorationSignIn:
     """Read a Playwright storage state. Raises `UserError` if the file is invalid."""
-    try:
-        state = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as exc:
-        raise UserError(
-            f"{file} cannot be read: {exc}", fix="use a storage state file of Playwright"
-        ) from exc
-    if not isinstance(state, dict) or not isinstance(state.get("cookies", []), list):
-        raise UserError(f"{file} is not a storage state", fix="use a storage state file of Playwright")
-    # Playwright requires both parts.
-    session: StorageState = {"cookies": state.get("cookies", []), "origins": state.get("origins", [])}
-    return ExplorationSignIn("storage state", session)
+    return ExplorationSignIn("storage state", read_storage_state_file(file))
+
+
+async def take_given_session(browser: Browser, urls: Iterable[str]) -> ExplorationSignIn | None:
+    """Return a copy of what a given browser has for these addresses; None if it has nothing. Raises `UserError`."""
+    state = await copy_session(browser, urls)
+    return ExplorationSignIn("given browser", state) if state["cookies"] or state["origins"] else None
 
 
 async def sign_in_with_form(browser: Browser, url: str, inputs: Mapping[str, str]) -> ExplorationSignIn:

@@ -10,6 +10,7 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from periplus.errors import UserError
+from periplus.secret_names import check_no_secret_names
 
 MOST_ROWS = 100_000
 LONGEST_FILE = 64 * 1024 * 1024
@@ -19,7 +20,7 @@ InputRow = dict[str, JsonValue]
 
 
 def read_input_rows(path: Path) -> list[InputRow]:
-    """Return the inputs of each run by name, without empty CSV fields. Raises `UserError` with the line number."""
+    """Return the inputs of each run by name, without empty CSV fields. Raises `UserError` with the line, or the row."""
     if not path.is_file():
         raise UserError(f"--inputs: {path} does not exist", fix="name a .csv, .tsv or .jsonl file")
     if path.stat().st_size > LONGEST_FILE:
@@ -41,6 +42,8 @@ def read_input_rows(path: Path) -> list[InputRow]:
         raise UserError(
             f"{path} has {len(rows)} rows", fix=f"split the file; the maximum is {MOST_ROWS} rows"
         )
+    for number, row in enumerate(rows, 1):
+        check_no_secret_names(row, f"{path}, row {number}, input")
     return rows
 
 

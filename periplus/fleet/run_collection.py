@@ -75,6 +75,8 @@ class RunCollectionSettings:
     """Inputs with the same value in every run; not stored."""
     lease_s: float | None = None
     """None: the default."""
+    uploads: Path | None = None
+    """The only folder with files for uploads; None: any."""
 
 
 def hash_file(path: Path) -> str:
@@ -174,6 +176,7 @@ def _build_run_job(
         base_url=collection.base_url,
         folder=str((settings.folder / RUNS / f"{number:05d}").absolute()),
         mark=mark,
+        uploads=None if settings.uploads is None else str(settings.uploads.absolute()),
         **more,
     )
     return Job(kind="run", key=f"row {number}", body=body.model_dump(mode="json"))

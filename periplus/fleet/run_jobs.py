@@ -51,6 +51,8 @@ class RunJobBody(Model):
     mark: str
     """The file that shows that the worker sees the same folder."""
     lease_s: float = Field(default=RUN_LEASE_SECONDS, gt=0)
+    uploads: str | None = None
+    """The only folder with files for uploads; None: any."""
 
 
 class RunJobResult(Model):
@@ -119,6 +121,7 @@ async def _run_one_life(
         stop=stop,
         asker=home.asker,
         listeners=[heard],
+        uploads=None if body.uploads is None else Path(body.uploads),
     )
     try:
         result = await execute_task_run(run_request, resources)

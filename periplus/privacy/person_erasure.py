@@ -29,6 +29,7 @@ from periplus.privacy.personal_files import (
     list_artifact_files,
     list_data_files,
     list_folder_files,
+    list_verification_files,
 )
 
 PAGE = 500
@@ -78,6 +79,9 @@ async def erase_person(
     files = [*list_data_files(places.data_dir, [places.data_dir / AUDIT])]
     for folder in places.folders:
         files += list_folder_files(folder)
+    reports = (each for each in artifacts if each.artifact_type == "verdict_report")
+    for folder in {path.parent for each in reports if (path := _locate(each, places.data_dir))}:
+        files += list_verification_files(folder)
     for artifact in artifacts:  # last: what is named twice belongs to its run
         path = _locate(artifact, places.data_dir)
         if path is not None:

@@ -1,7 +1,8 @@
 """Searches files for a person: text is replaced; pictures, films and sound of what mentions the person are deleted.
 
 Pixels and sound cannot be searched. A *unit* is what belongs together: the files of a run, the map of a website, a
-recording. If a text of a unit has the person, its pictures, films and sound count as showing the person.
+recording. If a text of a unit has the person, its pictures, films and sound count as showing the person. Of a unit without
+texts, such as the pictures beside a report, the texts at the top of its folder tell.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ KINDS: dict[str, FileKind] = {
     **dict.fromkeys((".zip", ".xlsx", ".docx", ".gz", ".bz2", ".xz", ".zst", ".tar", ".7z"), "archive"),
 }
 DATABASES = (".sqlite3", ".sqlite3-wal", ".sqlite3-shm", ".sqlite3-journal")
+VERIFICATION_PARTS = ("report.html", "junit.xml", "plans", "generated_tests", "screenshots")
 MOST_BYTES = 500_000_000
 """Larger files are not read."""
 
@@ -35,6 +37,13 @@ class SearchedFile:
 
     path: Path
     unit: FileUnit
+    folder: FileUnit = ()
+    """The folder that was given, whose texts at the top tell of units without texts."""
+
+    @property
+    def is_at_top(self) -> bool:
+        """Return whether it is not in a folder below the one that was given."""
+        return bool(self.folder) and self.path.parent == Path(*self.folder)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +71,16 @@ def list_folder_files(folder: Path) -> Iterator[SearchedFile]:
     """Yield the files of another folder; the unit is the first level, such as a recording."""
     for path in _walk(folder):
         parts = path.relative_to(folder).parts
-        yield SearchedFile(path, (str(folder), parts[0] if len(parts) > 1 else path.stem))
+        unit = (str(folder), parts[0] if len(parts) > 1 else path.stem)
+        yield SearchedFile(path, unit, (str(folder),))
+
+
+def list_verification_files(folder: Path) -> Iterator[SearchedFile]:
+    """Yield what a verification writes into its folder beside the artifacts: reports, plans, tests and pictures."""
+    for name in VERIFICATION_PARTS:
+        for path in [folder / name] if (folder / name).is_file() else _walk(folder / name):
+            unit = (str(folder), path.stem if path.parent == folder else name)
+            yield SearchedFile(path, unit, (str(folder),))
 
 
 def list_artifact_files(path: Path, run_id: str) -> Iterator[SearchedFile]:
@@ -82,6 +100,7 @@ def find_personal_files(
     searched = {each.path.resolve(): each for each in files}
     units: set[FileUnit] = {("run", run) for run in runs}
     found: dict[Path, PersonalFile] = {}
+    with_texts: set[FileUnit] = set()
     for place, each in searched.items():
         kind = KINDS.get(each.path.suffix.lower(), "text")
         named = matcher.matches(each.path.name)
@@ -89,15 +108,19 @@ def find_personal_files(
             if named:
                 found[place] = PersonalFile(each.path, kind, deleted=True)
             continue
+        with_texts.add(each.unit)
         has = _has_person(each.path, kind, matcher)
         if has is None and not named:
             unsearched.append(each.path)
         elif named or has:
             units.add(each.unit)
+            if each.is_at_top:
+                units.add(each.folder)
             found[place] = PersonalFile(each.path, kind, deleted=kind == "archive" or not _is_text(each.path))
     for place, each in searched.items():
         kind = KINDS.get(each.path.suffix.lower(), "text")
-        if kind in ("picture", "film", "sound") and each.unit in units:
+        told_by = each.unit if each.is_at_top or each.unit in with_texts else each.folder
+        if kind in ("picture", "film", "sound") and (each.unit in units or told_by in units):
             found[place] = PersonalFile(each.path, kind, deleted=True)
     return sorted(found.values(), key=lambda file: str(file.path)), sorted(unsearched)
 

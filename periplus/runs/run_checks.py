@@ -19,6 +19,7 @@ from periplus.agent_failures import to_user_error
 from periplus.errors import UserError
 from periplus.knowledge_server import connect_knowledge_client
 from periplus.runs.task_runs import TaskRunRequest
+from periplus.secret_names import check_no_secret_names
 from periplus.vault_setup import open_vault
 
 
@@ -27,9 +28,11 @@ async def check_run_request(
 ) -> TaskRunRequest:
     """Return the request, with the secrets of signing in that a person was asked for.
 
-    Raises `UserError` for an unknown website, task, screen or input, and for an input without a value. `asker`: asks a
+    Raises `UserError` for an unknown website, task, screen or input, for an input without a value, and for one with
+    `{secret:NAME}`. `asker`: asks a
     person for inputs that have no value, so they may be missing; the task's own are asked for when it begins.
     """
+    check_no_secret_names(run_request.values)
     async with connect_knowledge_client(stores) as client:
         knowledge = KnowledgeClient(client, run_request.website_id)
         website = await _find_website(knowledge)

@@ -64,6 +64,9 @@ _INSTEAD = {
 }
 """Kind of a run that cannot be resumed -> what to do instead."""
 
+_RESUME = "the browser is gone; start it again, then: `periplus run --resume {run}`"
+"""What to do after a run that ended with its browser."""
+
 Browsers = Callable[["StorageState | None"], AbstractAsyncContextManager[BrowserContext]]
 """Opens a browser context with an optional storage state."""
 
@@ -219,6 +222,8 @@ async def execute_task_run(run_request: TaskRunRequest, resources: TaskRunResour
                 result = result.model_copy(update={"model_use": resources.model.meter.use})
                 if failed := resources.model.meter.describe_failures():
                     resources.note(failed)
+            if result.hint is None and not result.complete and session.page.is_closed():
+                result = result.model_copy(update={"hint": _RESUME.format(run=result.run_id)})
             ended = True
         except (AgentError, PageError, PlaywrightError) as exc:
             raise to_user_error(exc, session.context) from exc

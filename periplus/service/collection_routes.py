@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request, Response
@@ -12,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from kb_schema.run_records import EvidenceLevel, RunStatus
 from mcp_server.errors import SourceUnavailable, UnknownName
 from periplus.errors import UserError
+from periplus.secret_names import find_secret_name
 from periplus.service.collection_runner import (
     CollectionOrder,
     CollectionProgress,
@@ -170,11 +170,12 @@ def _check(body: CollectionRequest) -> None:
             "`runs` and `make` make inputs, and `inputs` has them already",
             fix="leave out one or the other",
         )
-    if "{secret:" in json.dumps([body.inputs, body.values, body.make]):
+    wrong = find_secret_name(body, "$")
+    if wrong is not None:
         raise ApiProblem(
             422,
             "invalid_request",
-            "a value names a secret of the server",
+            wrong,
             fix="leave the input out: secrets are found on the server (PERIPLUS_SECRET_NAME)",
         )
 

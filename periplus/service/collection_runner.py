@@ -80,9 +80,16 @@ class CollectionRunner:
     """Carries out collections, one after the other."""
 
     def __init__(
-        self, addresses: StoreAddresses, views: ViewCache, folder: Path, base_urls: Mapping[str, str]
+        self,
+        addresses: StoreAddresses,
+        views: ViewCache,
+        folder: Path,
+        base_urls: Mapping[str, str],
+        uploads: Path,
     ) -> None:
+        """`uploads`: the only folder from which a client's inputs may name files to upload."""
         self._addresses, self._views, self._base_urls = addresses, views, base_urls
+        self._uploads = uploads
         self._folder = folder / COLLECTIONS
         self._turn = asyncio.Lock()
         self._known: dict[str, CollectionProgress] = {}
@@ -167,7 +174,9 @@ class CollectionRunner:
             if progress.state != "waiting":
                 return
             progress.state = "running"
-            settings = RunCollectionSettings(self._addresses, progress.folder, order.values)
+            settings = RunCollectionSettings(
+                self._addresses, progress.folder, order.values, uploads=self._uploads
+            )
             try:
                 async with open_local_fleet(order.workers) as fleet:
                     progress.fleet = fleet
@@ -183,10 +192,10 @@ class CollectionRunner:
 
 @asynccontextmanager
 async def open_collection_runner(
-    addresses: StoreAddresses, views: ViewCache, folder: Path, base_urls: Mapping[str, str]
+    addresses: StoreAddresses, views: ViewCache, folder: Path, base_urls: Mapping[str, str], uploads: Path
 ) -> AsyncIterator[CollectionRunner]:
     """Open a runner, and stop its collections at the end."""
-    runner = CollectionRunner(addresses, views, folder, base_urls)
+    runner = CollectionRunner(addresses, views, folder, base_urls, uploads)
     try:
         yield runner
     finally:

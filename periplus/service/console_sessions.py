@@ -132,6 +132,11 @@ class ConsoleSessions:
         except ValueError:  # not base64, or not UTF-8
             return None
 
+    def is_of_issuer(self, cookie: str) -> bool:
+        """Return whether a valid cookie belongs to a person who signed in at the issuer."""
+        text = self.unseal("session", cookie) if self.person(cookie) is not None else None
+        return text is not None and _SessionCookie.model_validate_json(text).groups is not None
+
     def person(self, cookie: str) -> tuple[ConsolePerson, tuple[str, ...]] | None:
         """Return the cookie's person with the token's scopes; None for an invalid or expired cookie."""
         text = self.unseal("session", cookie)

@@ -73,7 +73,10 @@ class OidcSettings(BaseSettings):
     """The address that the issuer sends people back to, if the server does not see its own: it ends in
     `/sign-in/oidc/callback`."""
 
-    @field_validator("issuer", "redirect_url")
+    sign_out_redirect_url: str | None = None
+    """The address that the issuer sends people to after a sign-out, as it is registered there; unset: its own page."""
+
+    @field_validator("issuer", "redirect_url", "sign_out_redirect_url")
     @classmethod
     def _safe(cls, value: str | None) -> str | None:
         if value is None or _is_safe(value):
@@ -183,6 +186,20 @@ class SingleSignOn:
             "code_challenge_method": "S256",
         }
         address = await self._address("authorization_endpoint")
+        return f"{address}{'&' if '?' in address else '?'}{urlencode(asked)}"
+
+    async def sign_out_url(self) -> str | None:
+        """Return the issuer's address that ends the person's session there (OpenID Connect RP-Initiated Logout 1.0).
+
+        None if the issuer offers none, or does not answer. No ID token is kept, so the issuer may ask the person.
+        """
+        try:
+            address = await self._address("end_session_endpoint")
+        except IssuerUnavailable:
+            return None
+        asked = {"client_id": self.settings.client_id}
+        if self.settings.sign_out_redirect_url is not None:
+            asked["post_logout_redirect_uri"] = self.settings.sign_out_redirect_url
         return f"{address}{'&' if '?' in address else '?'}{urlencode(asked)}"
 
     async def finish(self, attempt: SignInAttempt, code: str) -> SignedInPerson:

@@ -74,6 +74,8 @@ def _describe(node: ActionNode, agent: str, secrets: set[str]) -> str:
         value = repr(value)
     form = _FORMS.get(node.action_type, f"{node.action_type.replace('_', ' ')} {{target}}")
     told = form.format_map({"value": value, "target": _name(node)}).strip()
+    if isinstance(place := node.args.get("place"), list):
+        told += f" at {', '.join(f'{100 * float(str(each)):.0f} %' for each in place)}"
     return told + (" (only if it is there)" if node.no_action_if_target_not_found or node.only_if else "")
 
 

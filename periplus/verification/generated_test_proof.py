@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import shlex
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -37,8 +37,12 @@ class GeneratedTestProver:
         test: str,
         base_url: str,
         environment: Mapping[str, str],
+        began: Callable[[], None],
     ) -> GeneratedTestProof:
-        """Run the test at this path of the run's folder and return how it ended. Never raises for a red test."""
+        """Run the test at this path of the run's folder and return how it ended; `began` is called if it is run.
+
+        Never raises for a red test.
+        """
         if self._choice == "never":
             return _not_proved("proving was not asked for")
         step = None if self._choice == "always" or self._reset else find_unrepeatable_step(plan)
@@ -51,6 +55,7 @@ class GeneratedTestProver:
         if missing:
             return _not_proved(f"{' and '.join(missing)} not installed")
         async with self._turn:
+            began()
             return await self._run(suite, test, base_url, environment)
 
     async def _run(

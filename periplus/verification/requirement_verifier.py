@@ -61,7 +61,7 @@ from periplus.audit_setup import start_audit_log
 from periplus.log_setup import bind_run_id, requested_log_listeners
 from periplus.run_store_adapters import RunStoreLocatorCache
 from periplus.runs.task_runs import TAKEN_OVER, new_run_id
-from periplus.session_setup import start_browser
+from periplus.session_setup import BrowserOptions, start_browser
 from periplus.settings import PeriplusSettings, load_settings
 from periplus.verification.generated_test_proof import GeneratedTestProver
 from periplus.verification.login_tasks import LoginFailed
@@ -95,7 +95,7 @@ async def open_verifier(settings: VerifierSettings) -> AsyncIterator[Requirement
         runs = await stack.enter_async_context(open_runs(data_dir, url))
         saver = await stack.enter_async_context(open_checkpointer(data_dir, url))
         browsers = await stack.enter_async_context(
-            _RestartableBrowser(settings.headed, settings.profile.engine)
+            _RestartableBrowser(settings.browser, settings.profile.engine)
         )
         await browsers.get()
         yield RequirementVerifier(
@@ -120,10 +120,10 @@ def choose_timeouts(settings: VerifierSettings, environment: PeriplusSettings) -
 
 
 class _RestartableBrowser:
-    """A browser that is started again if it died."""
+    """A browser that is started again if it died, or attached to again."""
 
-    def __init__(self, headed: bool | None, engine: Engine) -> None:
-        self._headed, self._engine, self._stack = headed, engine, AsyncExitStack()
+    def __init__(self, options: BrowserOptions, engine: Engine) -> None:
+        self._options, self._engine, self._stack = options, engine, AsyncExitStack()
         self._browser: Browser | None = None
         self._starting = asyncio.Lock()
 
@@ -144,7 +144,7 @@ class _RestartableBrowser:
         async with self._starting:
             if self._browser is None or not self._browser.is_connected():
                 self._browser = await self._stack.enter_async_context(
-                    start_browser(headed=self._headed, engine=self._engine)
+                    start_browser(options=self._options, engine=self._engine)
                 )
             return self._browser
 
@@ -354,10 +354,11 @@ class RequirementVerifier:
         secrets: Mapping[str, str],
         plan: VerificationPlan,
         test: str,
+        began: Callable[[], None],
     ) -> GeneratedTestProof:
         """Run the generated test of a requirement with the secrets that it reads."""
         environment = {**secrets, **self.environment(folder), **suite.hidden}
-        return await self._prover.prove(suite, plan, test, base_url, environment)
+        return await self._prover.prove(suite, plan, test, base_url, environment, began)
 
     async def _load_state(self, run_id: str, requirement: Requirement) -> VerificationRunState:
         """Return the last saved state of a stopped run."""

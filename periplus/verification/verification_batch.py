@@ -26,6 +26,7 @@ from periplus.errors import UserError
 from periplus.foreign_input import DEFAULT_BUDGET
 from periplus.run_store_adapters import LAST
 from periplus.runs.task_runs import new_run_id
+from periplus.session_setup import BrowserOptions
 from periplus.verification.generated_test_proof import ProofChoice
 
 if TYPE_CHECKING:
@@ -54,6 +55,10 @@ class VerificationBatch(Model):
     workers: str = "2"
     """As given to `--workers`."""
     headed: bool | None = None
+    cdp_endpoint: str | None = None
+    """The running browser to work in; None: one that is started."""
+    channel: str | None = None
+    proxy_server: str | None = None
     profile: BrowserProfile = Field(default_factory=BrowserProfile)
     max_heal_rounds: int | None = None
     timeout: float | None = Field(default=None, gt=0)
@@ -72,6 +77,16 @@ class VerificationBatch(Model):
     def _was_a_number(cls, value: object) -> object:
         """Accept manifests written before fleets existed, where it was a number."""
         return str(value) if isinstance(value, int) else value
+
+    def browser_options(self) -> BrowserOptions:
+        """Return the browser to use. Whether another machine's may be used was checked when the batch began."""
+        return BrowserOptions(
+            self.cdp_endpoint,
+            self.cdp_endpoint is not None,
+            channel=self.channel,
+            proxy_server=self.proxy_server,
+            headed=self.headed,
+        )
 
     def run_id(self, req_id: str) -> str:
         """Return the id of the run of one requirement."""

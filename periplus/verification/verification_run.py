@@ -122,6 +122,11 @@ def check_worker_support(batch: VerificationBatch) -> None:
             "--run-tests runs pytest in this process, but the login sessions are with the worker processes",
             fix=f"remove --run-tests, then run: pytest {batch.out}/generated_tests",
         )
+    if batch.cdp_endpoint or batch.channel or batch.proxy_server:
+        raise UserError(
+            "worker processes start browsers of their own",
+            fix="remove --cdp-endpoint, --channel and --proxy-server, or use --workers N",
+        )
     if batch.headed:
         raise UserError("worker processes run without a window", fix="remove --headed, or use --workers N")
     if workers.elsewhere and batch.seed is not None and batch.base_url is None:
@@ -209,7 +214,7 @@ class VerificationRun:
                 login=batch.login,
                 requirements=tuple(self._wanted),
                 values={**where.values, **self._given},
-                headed=batch.headed,
+                browser=batch.browser_options(),
                 profile=batch.profile,
                 max_heal_rounds=batch.max_heal_rounds,
                 timeout_s=batch.timeout,

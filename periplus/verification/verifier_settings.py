@@ -13,6 +13,7 @@ from agent.inferencer import Inferencer
 from kb_schema.placeholders import secret_names
 from kb_schema.verification import Requirement
 from periplus.errors import UserError
+from periplus.session_setup import BrowserOptions
 from periplus.verification.generated_test_proof import ProofChoice
 
 
@@ -37,7 +38,8 @@ class VerifierSettings:
     """Inputs of a login task."""
     secrets: Mapping[str, str] | None = field(default=None, repr=False)
     """Secrets by name; None: read from the environment."""
-    headed: bool | None = False
+    browser: BrowserOptions = field(default_factory=lambda: BrowserOptions(headed=False))
+    """The browser to start, or the given one."""
     profile: BrowserProfile = field(default_factory=BrowserProfile)
     """Engine, viewport and device of the browser, and of the generated tests."""
     max_heal_rounds: int | None = None

@@ -42,6 +42,7 @@ from periplus.service.service_health import BrowserState, HealthReport, check_br
 from periplus.service.service_settings import ServeSettings
 from periplus.service.single_sign_on import OidcSettings, SingleSignOn
 from periplus.service.visits.visit_registry import VisitRegistry
+from periplus.session_setup import BrowserOptions
 from periplus.settings import load_settings
 from periplus.verifier_ports import NO_SITE, BrowserCheck, SiteGrant, SubmissionVerifierPort, VerifierOpener
 from periplus.web_server.asgi_app import ServiceApp, ServiceParts
@@ -152,7 +153,9 @@ async def open_service(
         collections = None
         if wanted.store_addresses is not None:
             collections = await stack.enter_async_context(
-                open_collection_runner(wanted.store_addresses, views, wanted.folder, wanted.base_urls)
+                open_collection_runner(
+                    wanted.store_addresses, views, wanted.folder, wanted.base_urls, wanted.files
+                )
             )
         offers = OfferedElements(wanted.data_dir or load_settings().data_dir)
         console = ConsoleContext(
@@ -254,6 +257,8 @@ async def open_browser_verifier(
     from periplus.verification.requirement_verifier import open_verifier  # noqa: PLC0415 - brings LangGraph
     from periplus.verification.verifier_settings import VerifierSettings  # noqa: PLC0415 - used with it
 
-    settings = VerifierSettings(out=folder, mongodb_url=mongodb_url, headed=headed, title="periplus serve")
+    settings = VerifierSettings(
+        out=folder, mongodb_url=mongodb_url, browser=BrowserOptions(headed=headed), title="periplus serve"
+    )
     async with open_verifier(settings) as verifier:
         yield RunFolderVerifier(verifier, folder)

@@ -102,6 +102,34 @@ async def test_the_rules_of_a_recipe_are_applied_to_the_step_that_calls_it(sessi
     assert (result.steps[-1].step_id, result.steps[-1].status) == ("s", StepStatus.SKIPPED)
 
 
+@pytest.mark.parametrize(("seen", "status"), [("boats moored", "done"), ("not to be seen", "failed")])
+async def test_the_present_state_is_looked_at_instead_of_submitting_again(
+    session, site, engine, seen, status
+):
+    """The recipe's wait fails after the submission: only what the page shows now tells whether it happened (KS 4.2)."""
+    tried = []
+    session.bus.listen(
+        lambda e: tried.append((e.recovery, e.outcome)) if isinstance(e, RecoveryTried) else None
+    )
+    trigger = {"event": "element_visible", "selector": "#receipt", "timeout": 0.3}
+    submit = (
+        {"action": "click", "target": "#moor"},
+        {"action": "wait_for", "observability_trigger": trigger},
+    )
+    rules = {"timeout": {"recovery": "check_current_state", "retry": False}}
+    call = {
+        "step_id": "s", "action": {"action_type": "recipe"},
+        "postconditions": [{"type": "dom_contains", "value": seen}],
+    }  # fmt: skip
+    name = {"step_id": "name", "action": {"action_type": "fill", "target": "#name", "value": "Tern"}}
+    _knows(session, _recipe(*submit, error_handling=rules, idempotent=True), _task(name, call))
+    result = await engine.run_task("t")
+    happened = status == "done"
+    assert tried == [("check_current_state", "done" if happened else "no_help")]
+    assert (result.complete, result.steps[-1].status) == (happened, status), result.error
+    assert [boat["name"] for boat in site.state()["boats"]] == ["Tern"]
+
+
 async def test_what_an_element_requires_stops_a_step_and_its_rule_is_found_by_the_condition(
     session, site, engine
 ):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from kb_schema.session_reader import read_manifest
 from kb_store import load_knowledge, open_stores
 from loaders import read_knowledge_folder
 from tests.periplus.service.service_support import served
+from tests.support.small_sites import Answered, running_site
 
 HARBOUR = Path(__file__).parent.parent / "data" / "harbour"
 BOATS = {"website_id": "harbour", "task_id": "register_boat"}
@@ -61,6 +63,53 @@ async def test_a_collection_that_waits_is_cancelled_and_inputs_are_made_if_none_
         assert len(site.state()["boats"]) == 1
 
 
+UPLOADS = {
+    "type": "task", "task_id": "give", "website_id": "harbour",
+    "io_spec": {"inputs": [{"name": "paper", "source": "user_input"}]},
+    "steps": [
+        {"step_id": "open", "action": {"action_type": "navigate", "url": "/"}},
+        {"step_id": "give", "action": {"action_type": "upload_file", "target": "#paper", "value": "{paper}"}},
+    ],
+}  # fmt: skip
+PAPER = """<!doctype html><title>Papers</title><input id=paper type=file><script>
+  document.getElementById('paper').onchange = async event =>
+    fetch('/given', {method: 'POST', body: 'text=' + await event.target.files[0].text()});
+</script>"""
+
+
+async def test_a_collection_uploads_files_of_the_upload_folder_only(data, tmp_path):
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "paper.txt").write_text("public")
+    (tmp_path / "private.txt").write_text("private")
+    (tmp_path / "files" / "link.txt").symlink_to(tmp_path / "private.txt")
+    (tmp_path / "kb").mkdir()
+    (tmp_path / "kb" / "give.json").write_text(json.dumps(UPLOADS))
+    website = {"type": "website", "website_id": "harbour", "name": "H", "base_url": "https://harbour.example"}
+    (tmp_path / "kb" / "website.json").write_text(json.dumps(website))
+    async with open_stores(data) as stores:
+        await load_knowledge(stores.documents, stores.graph, read_knowledge_folder(tmp_path / "kb")[0])
+    with running_site(lambda _: Answered(PAPER)) as papers:
+        async with served(data, base_urls={"harbour": papers.base}) as service:
+            names = [
+                "paper.txt",
+                "../private.txt",
+                str(tmp_path / "private.txt"),
+                "link.txt",
+                "/etc/hostname",
+            ]
+            asked = {
+                "website_id": "harbour",
+                "task_id": "give",
+                "inputs": [{"paper": each} for each in names],
+            }
+            accepted = await service.client.post("/api/collections", json=asked)
+            assert accepted.status_code == 202, accepted.text
+            over = await until_over(service.client, accepted.headers["location"])
+    assert [dict(each.form)["text"] for each in papers.writes] == ["public"]
+    refused = [each["error"] for each in over["rows"][1:]]
+    assert all("is not in the upload folder" in each for each in refused), refused
+
+
 @pytest.mark.parametrize(
     ("body", "status", "said"),
     [
@@ -68,7 +117,11 @@ async def test_a_collection_that_waits_is_cancelled_and_inputs_are_made_if_none_
         ({"website_id": "nowhere"}, 404, "no website 'nowhere'"),
         ({"inputs": [{"boat": "Tern"}]}, 422, "row 1: register_boat has no input 'boat'"),
         ({"inputs": [{"boat_name": "Tern"}], "runs": 2}, 422, "has them already"),
-        ({"values": {"boat_name": "{secret:HOME}"}}, 422, "names a secret"),
+        (
+            {"values": {"boat_name": "{secret:HOME}"}},
+            422,
+            "{secret:HOME} is not allowed in $.values.boat_name",
+        ),
         ({"make": {"boat": "name"}}, 422, "has no input 'boat'"),
         ({"workers": 99}, 422, "1 invalid field"),
     ],

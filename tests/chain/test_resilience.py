@@ -252,6 +252,48 @@ async def test_another_task_with_the_same_postcondition_takes_the_steps_place(qu
     assert [each.detail for each in result.tried if each.outcome == "worked"] == ["walk_there"]
 
 
+async def test_a_recovery_edge_of_the_screen_leads_back_to_a_page_on_which_the_step_works(quick):
+    lacking = [True]
+    quick.bus.listen(
+        lambda e: lacking.clear() if isinstance(e, Replanned) and e.approach == "recovery_edge" else None
+    )
+
+    async def without_link(route):
+        answer = await route.fetch()
+        text = await answer.text()
+        await route.fulfill(response=answer, body=text.replace("id=add", "id=gone") if lacking else text)
+
+    await quick.page.route("**/*", without_link)
+    knows(quick, TO_QUAY, {"step_id": "point", "action": {"action_type": "hover", "target": "#add"}})
+    result = await TaskRunner(quick).run_task("t")
+    assert result.complete, result.error
+    worked = [each for each in result.tried if each.outcome == "worked"]
+    assert [(each.step_id, each.approach, each.detail) for each in worked] == [
+        ("point", "recovery_edge", "back_to_quay")
+    ]
+    assert_within_limits(result)
+
+
+async def test_the_replans_of_a_sub_task_count_for_the_run(quick, monkeypatch):
+    """The sub-task uses both replans of the run; the requested task has none left for its own step."""
+    monkeypatch.setattr(step_runner, "CONFIRM_S", 0.2)
+    quick.resilience = ResiliencePolicy(max_total_replans=2, max_replans_per_step=999)
+    many = {"strategies": [{"type": "css", "value": value} for value in ("h1", "#add", "#home", "#fog")]}
+    never = {
+        "postconditions": [{"type": "dom_contains", "value": "never", "timeout": 0.1}],
+        "critical": False,
+    }
+    replanned = []
+    quick.bus.listen(lambda e: replanned.append(e.task_id) if isinstance(e, Replanned) else None)
+    knows(quick, TO_QUAY, reading("lost", many, **never), reading("look"), task_id="part")
+    part = {"step_id": "part", "action": {"action_type": "run_task", "task_id": "part"}}
+    knows(quick, part, reading("own", many, **never), reading("last"))
+    result = await TaskRunner(quick).run_task("t")
+    assert (replanned, result.replans) == (["part", "part"], 2)
+    assert [each.step_id for each in result.tried if each.approach == "authored"] == ["lost", "part", "own"]
+    assert not result.complete
+
+
 async def test_what_an_inferencer_suggests_is_tried_after_all_else_and_only_what_is_safe(quick):
     asked = []
 

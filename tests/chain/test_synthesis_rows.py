@@ -358,3 +358,63 @@ async def test_names_are_told_without_their_numbers_and_pictures_by_their_cards(
             done = await ran(session, result, {"row": "trains"})
     assert done.complete, done.error
     assert labels.chosen == ["trains"]
+
+
+MEETINGS = (
+    ("Retro", "Monday", "Room 1"),
+    ("Standup", "Monday", "Room 2"),
+    ("Planning", "Tuesday", "Room 1"),
+    ("Standup", "Tuesday", "Room 2"),
+    ("Review", "Friday", "Room 3"),
+)
+
+
+@dataclass
+class Meetings:
+    """Cards of meetings, each with a button that cancels it."""
+
+    cancelled: list[tuple[str, str]] = field(default_factory=list)
+
+    def answer(self, asked: Asked) -> Answered:
+        if asked.method == "POST":
+            self.cancelled.append(MEETINGS[int(asked.path.rsplit("/", 1)[1])][:2])
+            return Answered(location="/")
+        cards = "".join(
+            f"<form class=meeting method=post action=/cancel/{number}><b class=title>{name}</b>"
+            f"<i class=day>{day}</i><i class=room>{room}</i><button>Cancel</button></form>"
+            for number, (name, day, room) in enumerate(MEETINGS)
+            if (name, day) not in self.cancelled
+        )
+        return Answered(f"<body><h1>Meetings</h1><main>{cards}</main></body>")
+
+
+async def cancels_meeting(page: Page, given: Mapping[str, str], _dice: random.Random) -> None:
+    async with page.expect_navigation():
+        await page.locator(".meeting", has_text=given["title"]).get_by_role("button").click()
+
+
+async def test_one_of_several_rows_that_are_called_alike_is_told_by_other_words_of_it(browser, tmp_path):
+    meetings = Meetings()
+    shown = ({"title": "Retro"}, {"title": "Planning"}, {"title": "Review"})
+    with running_site(meetings.answer) as site:
+        result = await induced(
+            browser,
+            site,
+            tmp_path / "traces",
+            cancels_meeting,
+            shown,
+            prepare=lambda _: meetings.cancelled.clear(),
+        )
+        assert result.lowered is not None
+        specs = {each.name: each.required for each in result.lowered.workflow.io_spec.inputs}
+        named, also = sorted(specs)
+        assert also == f"{named}_also"
+        assert (specs[named], specs[also]) == (True, False)
+        meetings.cancelled.clear()
+        async with visiting(browser, site, tmp_path / "stores") as session:
+            unclear = await ran(session, result, {named: "Standup"})
+            assert (unclear.complete, meetings.cancelled) == (False, [])
+            other = await ran(session, result, {named: "Standup", also: "Friday"})
+            assert (other.complete, meetings.cancelled) == (False, [])
+            done = await ran(session, result, {named: "Standup", also: "room 2 tuesday"})
+    assert meetings.cancelled == [("Standup", "Tuesday")], done.error

@@ -106,6 +106,7 @@ def test_all_are_proved_on_demand_or_after_a_reset_and_none_if_that_is_wanted(sh
     reset = ("--reset", "sh reset.sh", "--workers", "1")
     done, reports = verify(tmp_path, shop.base, SENDS, *reset)
     assert (done.returncode, reports["sends"]["proof"]["status"]) == (0, "proved"), done.stderr
+    assert "sends: running the generated test" in done.stdout + done.stderr
     assert (tmp_path / "resets").read_text() == "again\n"
     (tmp_path / "reset.sh").write_text("echo no such database; exit 3\n")
     done, reports = verify(tmp_path, shop.base, SENDS, *reset)
@@ -114,6 +115,7 @@ def test_all_are_proved_on_demand_or_after_a_reset_and_none_if_that_is_wanted(sh
     done, reports = verify(tmp_path, shop.base, SENDS, "--no-prove")
     assert (done.returncode, reports["sends"]["proof"]["reason"]) == (0, "proving was not asked for")
     assert shop.orders == orders + 1, "executed with the plan that passed before, and not proved"
+    assert "running the generated test" not in done.stdout + done.stderr
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,14 @@ from typing import Any
 
 import pytest
 
+from agent.events import Replanned
+from agent.execution import step_runner
 from agent.execution.results.run_metrics import compute_run_metrics
 from agent.execution.task_runner import TaskRunner
 from agent.execution.workflow_runner import run_workflow
 from agent.healing.healer import HealPolicy
 from kb_schema import parse_document
-from kb_schema.resilience_policy import ResiliencePolicy
+from kb_schema.resilience_policy import MAX_TOTAL_REPLANS, ResiliencePolicy
 from kb_schema.run_records import RunStatus
 from kb_schema.workflows import Workflow
 
@@ -133,3 +135,24 @@ async def test_the_time_of_a_run_does_not_begin_anew_with_each_node(quick, site,
     assert "exceeded its `timeout_s`" in (result.error or "")
     assert result.status is RunStatus.DEGRADED
     assert [boat["name"] for boat in site.state()["boats"]] == ["Tern", "Skua"]
+
+
+async def test_no_workflow_has_more_than_fifteen_replans_however_many_nodes_fail(quick, monkeypatch):
+    """Each node alone has five other approaches or more: the total is that of the workflow, not of a node."""
+    monkeypatch.setattr(step_runner, "CONFIRM_S", 0.2)
+    quick.resilience = ResiliencePolicy(max_replans_per_step=999, max_total_replans=MAX_TOTAL_REPLANS)
+    replanned = []
+    quick.bus.listen(lambda e: replanned.append(e.task_id) if isinstance(e, Replanned) else None)
+    many = [{"type": "css", "value": value} for value in ("h1", "nav", "#add", "#home", "#fog", "#boats + p")]
+    look = {
+        "step_id": "look", "action": {"action_type": "get_screen_content", "target": {"strategies": many}},
+        "postconditions": [{"type": "dom_contains", "value": "never", "timeout": 0.1}],
+    }  # fmt: skip
+    names = ("a", "b", "c", "d")
+    for name in names:
+        quick.knowledge.know(parse_document({"type": "task", "task_id": name, "steps": [TO_QUAY, look]}))
+    nodes = [{"type": "task", "node_id": name, "task_id": name} for name in names]
+    result = await run_workflow(TaskRunner(quick), build(*nodes), {})
+    assert (result.replans, len(replanned), MAX_TOTAL_REPLANS) == (15, 15, 15)
+    assert len(set(replanned)) > 1
+    assert result.status is RunStatus.FAILURE

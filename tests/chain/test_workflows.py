@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -138,6 +138,27 @@ async def test_an_agent_step_does_what_is_suggested_within_its_bound(session, si
     failed = await run_workflow(TaskRunner(session), _workflow(never), {})
     assert not failed.succeeded
     assert len(site.state()["boats"]) == 1
+
+
+@pytest.mark.parametrize("does_it", [True, False])
+async def test_a_gap_asks_a_person_who_does_it_in_the_browser(session, site, does_it):
+    class Person:
+        asked: ClassVar[list[str]] = []
+
+        async def ask(self, name: str, prompt: str, *, secret: bool) -> str | None:
+            self.asked.append(prompt)
+            if does_it:
+                await session.page.locator("tr.boat:first-child button").click()
+            return "done"
+
+    site.moor("Tern")
+    session.context.asker = Person()
+    gone = {"type": "element_disappears", "selector": "tr.boat"}
+    node = {"type": "agent", "node_id": "a", "goal": "Free the first berth", "until": gone}
+    result = await run_workflow(TaskRunner(session), _workflow(node), {})
+    assert result.complete == does_it
+    assert "Free the first berth" in Person.asked[-1]
+    assert does_it or "by hand" in (result.error or "")
 
 
 async def test_a_failing_node_ends_the_workflow_and_says_where(session, site):

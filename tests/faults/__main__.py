@@ -23,7 +23,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from tests.faults import store_faults  # noqa: F401 - it registers its kinds
+from tests.faults import browser_faults, store_faults  # noqa: F401 - they register their kinds
 from tests.faults.fault_kinds import FAULTS, CannotBeMade, FaultKind
 
 OUT = Path("out/faults")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.faults import store_faults  # noqa: F401 - it registers its kinds
+from tests.faults import browser_faults, store_faults  # noqa: F401 - they register their kinds
 from tests.faults.__main__ import make_fault
 from tests.faults.fault_kinds import FAULTS, CannotBeMade
 from tests.support.needs import lacking

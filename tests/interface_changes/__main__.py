@@ -3,10 +3,11 @@
     python -m tests.interface_changes measure [SITE ...] [--only OPERATOR ...] [--again] [--why]
     python -m tests.interface_changes serve SITE [OPERATOR ...]     show a changed site in your browser
     python -m tests.interface_changes report
-    python -m tests.interface_changes suites [SITE ...]     the generated tests in plain pytest, with each bug
+    python -m tests.interface_changes suites [SITE ...] [--again]     the generated tests in plain pytest, with each bug
     python -m tests.interface_changes folds       thresholds set on the other sites, and what they find on each
 
-`measure` keeps each result in out/interface-changes/SITE.jsonl and leaves it out the next time (`--again` repeats it).
+`measure` keeps each result in out/interface-changes/SITE.jsonl and leaves it out the next time (`--again` repeats it);
+`suites` keeps those of a site in out/interface-changes/suites/SITE.json.
 """
 
 from __future__ import annotations
@@ -25,7 +26,12 @@ from rich.console import Console
 
 from periplus.session_setup import start_browser
 from tests.interface_changes.change_figures import print_tables
-from tests.interface_changes.generated_suites import check_suite_in_thread, print_suites
+from tests.interface_changes.generated_suites import (
+    check_suite_in_thread,
+    print_suites,
+    read_figures,
+    write_figures,
+)
 from tests.interface_changes.measurement import Bench, Measured, open_bench, read_record, to_record
 from tests.interface_changes.operators import apply_operators, list_operators
 from tests.interface_changes.page_records import read_records, record_site, write_records
@@ -97,17 +103,24 @@ def _read(file: Path) -> Iterator[Measured]:
             yield read_record(json.loads(line))
 
 
-async def check_suites(sites: Sequence[str], console: Console) -> None:
-    """Run the generated tests of each site, unchanged and with each bug."""
-    found = []
+async def check_suites(sites: Sequence[str], console: Console, *, again: bool) -> bool:
+    """Run the generated tests of each site that is not measured yet, unchanged and with each bug; return whether all
+    is as it should be.
+    """
+    files = {site: OUT / "suites" / f"{site}.json" for site in sites if is_installed(SITES[site].make)}
+    for site in sites:
+        if site not in files:
+            console.print(f"{site}: its libraries are not there: make setup-changes")
     async with start_browser(headed=False) as browser, open_bench(browser) as bench:
-        for site in sites:
-            if is_installed(SITES[site].make):
+        for site, file in files.items():
+            if again or not file.is_file():
                 plans = await bench.build_plans(site)
                 with tempfile.TemporaryDirectory(prefix="periplus-suites-") as folder:
-                    found.append(await check_suite_in_thread(site, plans, Path(folder)))
-                print_suites(found[-1:], console)
+                    write_figures(await check_suite_in_thread(site, plans, Path(folder)), file)
+                console.print(f"{site}: done")
+    found = [read_figures(file) for file in files.values()]
     print_suites(found, console)
+    return all(each.right for each in found) and len(files) == len(sites)
 
 
 async def fold(console: Console) -> None:
@@ -154,6 +167,7 @@ def main() -> int:
     commands.add_parser("folds")
     sub = commands.add_parser("suites")
     sub.add_argument("sites", nargs="*", metavar="SITE")
+    sub.add_argument("--again", action="store_true", help="also sites that are measured already")
     options = parser.parse_args()
     console = Console(width=170)
     unknown = set(getattr(options, "sites", [])) - SITES.keys()
@@ -165,7 +179,8 @@ def main() -> int:
         sites = options.sites or list(SITES)
         asyncio.run(measure(sites, options.only, console, again=options.again, why=options.why))
     elif options.command == "suites":
-        asyncio.run(check_suites(options.sites or list(SITES), console))
+        sites = options.sites or list(SITES)
+        return 0 if asyncio.run(check_suites(sites, console, again=options.again)) else 1
     elif options.command == "folds":
         asyncio.run(fold(console))
     if options.command in ("measure", "report"):

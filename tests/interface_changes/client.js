@@ -65,9 +65,13 @@
   };
   const tick = (part, key, set) => {
     const checked = Boolean(state.form[key]);
-    if (make === "antd") return h(antd.Checkbox, { key, id: part.id || undefined, name: part.name || undefined, checked, onChange: (event) => set(event.target.checked) }, part.words);
-    if (make === "mui") return h(MaterialUI.FormControlLabel, { key, label: part.words, control: h(MaterialUI.Checkbox, { id: part.id || undefined, name: part.name || undefined, checked, onChange: (event) => set(event.target.checked) }) });
-    const box = h("input", { key, ...said(part), ...(part.label === "for" && !part.id ? { id: `f-${key}` } : {}), name: part.name || undefined, type: "checkbox", ...cls("tick"), checked, onChange: (event) => set(event.target.checked) });
+    const onChange = (event) => {
+      if (part.forgets) event.target.checked = false; // Vue draws only what differs from what it drew last
+      set(event.target.checked);
+    };
+    if (make === "antd") return h(antd.Checkbox, { key, id: part.id || undefined, name: part.name || undefined, checked, onChange }, part.words);
+    if (make === "mui") return h(MaterialUI.FormControlLabel, { key, label: part.words, control: h(MaterialUI.Checkbox, { id: part.id || undefined, name: part.name || undefined, checked, onChange }) });
+    const box = h("input", { key, ...said(part), ...(part.label === "for" && !part.id ? { id: `f-${key}` } : {}), name: part.name || undefined, type: "checkbox", ...cls("tick"), checked, onChange });
     if (part.label === "for") return h("div", { key: `${key}-tick` }, box, h("label", { key: "label", [vue ? "for" : "htmlFor"]: part.id || `f-${key}` }, part.words));
     return h("label", { key: `${key}-tick` }, box, " ", part.words);
   };
@@ -79,7 +83,7 @@
     return boxed(h("div", { key: `${key}-box`, ...cls("box") }, inner), key);
   };
   const fieldOf = (key) => {
-    const part = parts[key], set = (value) => change({ form: { ...state.form, [key]: value } });
+    const part = parts[key], set = (value) => change({ form: { ...state.form, [key]: part.forgets ? undefined : value } });
     const found = [];
     if (model.beside[key]) {
       const second = { words: model.beside[key], label: part.label, id: "", name: "", test_id: "" };
@@ -105,11 +109,13 @@
   };
   const listPage = () => {
     const kinds = Object.fromEntries(model.options);
-    const shown = state.rows.filter((row) => row.name.toLowerCase().includes(state.wanted.toLowerCase()));
+    const none = state.wanted && model.bugs.includes("nothing_found");
+    const shown = none ? [] : state.rows.filter((row) => row.name.toLowerCase().includes(state.wanted.toLowerCase()));
     const cell = (row, column) => h("td", { key: column }, column === "name" ? row.name : kinds[row.kind] || row.kind);
-    const open = press(parts.open, "open", () => change({ page: "form", form: {}, message: "", refused: "" }));
+    const gone = state.message && model.bugs.includes("open_gone");
+    const open = gone ? null : press(parts.open, "open", () => change({ page: "form", form: {}, message: "", refused: "" }));
     const search = h("div", { key: "search", role: "search" },
-      labelled(parts.search, "search", input(parts.search, "search", (typed) => change({ typed }), state.typed)),
+      labelled(parts.search, "search", input(parts.search, "search", (typed) => change({ typed: parts.search.forgets ? "" : typed }), state.typed)),
       press(parts.find, "find", () => change({ wanted: state.typed, message: "" })));
     const table = h("table", { key: "table", ...cls("table") },
       h("thead", { key: "head" }, h("tr", null, model.columns.map((column) => h("th", { key: column }, model.column_words[column])), h("th", { key: "acts" }))),

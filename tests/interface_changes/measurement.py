@@ -103,7 +103,7 @@ class Bench:
         """Return the requirement, the plan that passed, and the journal of a run with it."""
         key = site, requirement
         if key not in self.healthy:
-            wanted = await _read(build_requirements(SITES[site])[requirement])
+            wanted = await read_requirement(build_requirements(SITES[site])[requirement])
             self.shown.show(SITES[site])
             came = await verify_requirement(wanted, self.shown.base, self.browser)
             assert came.green, f"{site} fails unchanged\n{came.told()}"
@@ -150,7 +150,8 @@ def get_words(model: SiteModel, names: tuple[str, ...]) -> list[str]:
     return [get_meant_words(model, listed[each]) for each in names if listed[each].part]
 
 
-async def _read(text: str) -> Requirement:
+async def read_requirement(text: str) -> Requirement:
+    """Return the requirement of a text in the pipe format."""
     with tempfile.TemporaryDirectory(prefix="periplus-changes-") as folder:
         file = Path(folder) / "requirement.txt"
         file.write_text(text, encoding="utf-8")

@@ -46,11 +46,29 @@ def list_operators() -> dict[str, Operator]:
     return changes | bugs
 
 
+@dataclass(frozen=True)
+class BrokenOutcome:
+    """One expected outcome of a step, and the bug after which the site no longer meets it."""
+
+    requirement: str
+    step: int
+    kind: str
+    by: str
+    """A name of `bugs` or of `broken`."""
+
+
+@cache
+def list_broken_outcomes() -> list[BrokenOutcome]:
+    """All expected outcomes of the requirements, each with its bug."""
+    listed: dict[str, Any] = yaml.safe_load(LISTED.read_text(encoding="utf-8"))
+    return [BrokenOutcome(**each) for each in listed["outcomes"]]
+
+
 def apply_operators(site: str, names: tuple[str, ...]) -> SiteModel | None:
-    """Return the site after these changes; None if one of them changes nothing there."""
+    """Return the site after these changes or bugs; None if one of them changes nothing there."""
     model = deepcopy(SITES[site])
     for name in names:
-        if list_operators()[name].is_bug:
+        if name not in CHANGES:
             _add_bug(model, name)
         elif not CHANGES[name](model):
             return None
@@ -265,6 +283,8 @@ def _add_bug(model: SiteModel, name: str) -> None:
         model.parts[part].removed = True
     elif part == "dead":
         model.parts[what].dead = True
+    elif what == "forgotten":
+        model.parts[part].forgets = True
     elif name == "option_removed":
         del model.options[1]
     elif name == "save_replaced":

@@ -48,6 +48,10 @@ def _attributes(**given: str | bool | None) -> str:
     )
 
 
+def _forget(part: Part, how: str = "value = ''") -> str:
+    return f"this.{how}" if part.forgets else ""
+
+
 class _Page:
     def __init__(self, model: SiteModel) -> None:
         self._model = model
@@ -66,11 +70,14 @@ class _Page:
     def list(self, state: dict[str, Any], wanted: str) -> str:
         model = self._model
         rows = [each for each in state["rows"] if wanted.casefold() in each["name"].casefold()]
+        if wanted and "nothing_found" in model.bugs:
+            rows = []
         message = f"<p role=status>{escape(state['message'])}</p>" if state["message"] else ""
         head = "".join(f"<th>{escape(model.column_words[each])}</th>" for each in model.columns)
         body = "".join(self._row(each) for each in rows)
         table = f"<table{_attributes(class_=self._class('table'))}><thead><tr>{head}<th></th></tr></thead><tbody>{body}</tbody></table>"
-        opener, search = self._open(), self._search()
+        gone = "open_gone" in model.bugs and bool(state["message"])
+        opener, search = "" if gone else self._open(), self._search()
         above = "".join(
             (
                 opener if model.parts["open"].place != "last" else "",
@@ -106,7 +113,7 @@ class _Page:
         part, find = self._model.parts["search"], self._model.parts["find"]
         field = self._labelled(
             part,
-            f"<input{_attributes(type='search', id=part.id or self._needed_id('search', part), name=part.name, class_=self._class('field'), **self._said(part))}>",
+            f"<input{_attributes(type='search', id=part.id or self._needed_id('search', part), name=part.name, class_=self._class('field'), oninput=_forget(part), **self._said(part))}>",
             "search",
         )
         script = "event.preventDefault(); location.href = '/?q=' + encodeURIComponent(this.querySelector('input').value)"
@@ -210,14 +217,17 @@ class _Page:
             options = "".join(
                 f"<option value='{value}'>{escape(words)}</option>" for value, words in model.options
             )
+            base["onchange"] = _forget(part, "selectedIndex = 0")
             control = f"<select{_attributes(class_=self._class('list'), **base, **self._said(part))}>{options}</select>"
         elif key == "urgent":
+            base["onclick"] = _forget(part, "checked = false")
             control = f"<input{_attributes(type='checkbox', value='yes', class_=self._class('tick'), **base, **self._said(part))}>"
         elif key == "note":
             control = (
                 f"<textarea{_attributes(class_=self._class('field'), **base, **self._said(part))}></textarea>"
             )
         else:
+            base["oninput"] = _forget(part)
             control = (
                 f"<input{_attributes(type='text', class_=self._class('field'), **base, **self._said(part))}>"
             )

@@ -30,6 +30,8 @@ class Part:
     icon: bool = False
     removed: bool = False
     dead: bool = False
+    forgets: bool = False
+    """Does not keep what is entered or chosen."""
     opposite: str = ""
     """A harmful act that stands in its place."""
 

@@ -7,16 +7,31 @@ import json
 
 import pytest
 
+from kb_schema.verification import PlanCheck, PlanStep, VerificationPlan
 from tests.interface_changes.__main__ import draw_pairs
 from tests.interface_changes.change_figures import count_calibration
+from tests.interface_changes.generated_assertions import GeneratedStatement, find_end, read_statements
+from tests.interface_changes.generated_suites import (
+    BrokenAssertion,
+    SuiteFigures,
+    judge_end,
+    read_figures,
+    write_figures,
+)
 from tests.interface_changes.measurement import (
     Measured,
     build_requirements,
     open_bench,
     read_record,
+    read_requirement,
     to_record,
 )
-from tests.interface_changes.operators import CHANGES, apply_operators, list_operators
+from tests.interface_changes.operators import (
+    CHANGES,
+    apply_operators,
+    list_broken_outcomes,
+    list_operators,
+)
 from tests.interface_changes.server_pages import build_page
 from tests.interface_changes.site_models import SITES
 from tests.interface_changes.site_server import is_installed
@@ -81,6 +96,66 @@ def test_the_calibration_counts_what_was_said_and_what_of_it_was_right():
         (0.6, 0.8): (0, 0),
         (0.0, 0.6): (1, 0),
     }
+
+
+async def test_every_expected_outcome_of_the_requirements_has_one_bug_that_breaks_it():
+    listed = [(each.requirement, each.step, each.kind) for each in list_broken_outcomes()]
+    expected = [
+        (name, number, outcome.kind)
+        for name, text in build_requirements(SITES["library"]).items()
+        for number, step in enumerate((await read_requirement(text)).steps, 1)
+        for outcome in step.expected
+    ]
+    assert sorted(listed) == sorted(expected)
+    for each in list_broken_outcomes():
+        changed = apply_operators("library", (each.by,))
+        assert changed is not None
+        assert changed.to_json() != SITES["library"].to_json(), each.by
+
+
+@pytest.mark.parametrize(
+    ("line", "ended"),
+    [("8", "assertion"), ("6", "act"), ("4", "elsewhere"), ("9", "elsewhere"), ("", "green")],
+)
+def test_where_a_generated_test_ends_is_told_by_its_traceback(line, ended):
+    statements = [
+        GeneratedStatement("test_add.py", 4, 4, 1, "visible"),
+        GeneratedStatement("test_add.py", 6, 6, 2),
+        GeneratedStatement("test_add.py", 7, 9, 2, "message") if line != "9" else GeneratedStatement("test_add.py", 7, 8, 2, "message"),
+        GeneratedStatement("test_add.py", 9, 9, 2, "visible"),
+    ]  # fmt: skip
+    problem = f"test_add.py:{line}: in test_add\n    expect(...)\nE   AssertionError" if line else None
+    assert judge_end(statements, statements[2], problem) == ended
+
+
+async def test_an_assertion_over_several_lines_is_one_statement_of_its_step(tmp_path):
+    wanted = await read_requirement("# add: Add one\nURL: /\n\nAdd | click | | message:Stored\n")
+    file = tmp_path / "test_add.py"
+    file.write_text(
+        'def test_add(page):\n    page.goto("/")\n\n    # 1. Add (line 4)\n    add.click()\n'
+        '    expect(\n        message(page, "Stored")\n    ).to_be_visible()\n'
+    )
+    step = PlanStep(
+        step_idx=0, intent=wanted.steps[0], checks=(PlanCheck(outcome=wanted.steps[0].expected[0]),)
+    )
+    statements = read_statements(
+        file, VerificationPlan(requirement=wanted, base_url="http://127.0.0.1", steps=(step,))
+    )
+    assert [(each.first, each.last, each.step, each.kind) for each in statements] == [
+        (2, 2, 0, ""),
+        (5, 5, 1, ""),
+        (6, 8, 1, "message"),
+    ]
+    assert find_end(statements, "test_add.py:8: in test_add\n    ).to_be_visible()") == statements[2]
+
+
+def test_figures_of_suites_are_read_as_they_were_kept(tmp_path):
+    shown = BrokenAssertion("add", 1, "visible", "save_removed", "assertion")
+    kept = SuiteFigures("library", "2026-11-29", {"add": True}, {"save_removed": True}, [shown])
+    write_figures(kept, tmp_path / "suites" / "library.json")
+    assert read_figures(tmp_path / "suites" / "library.json") == kept
+    assert kept.right
+    assert not dataclasses.replace(kept, assertions=[dataclasses.replace(shown, ended="green")]).right
 
 
 async def test_a_drawn_site_has_no_wrong_act_and_no_masked_bug(browser):

@@ -38,6 +38,10 @@ class OidcIssuer:
     wrong_state: str | None = None
     wrong_key: bool = False
     no_code: bool = False
+    ends_sessions: bool = False
+    """Whether it has an `end_session_endpoint`."""
+    ended: list[dict[str, str]] = field(default_factory=list)
+    """What was asked of that."""
     codes: dict[str, dict[str, str]] = field(default_factory=dict)
     refused: list[str] = field(default_factory=list)
     """Why token requests were refused."""
@@ -52,6 +56,7 @@ class OidcIssuer:
             "authorization_endpoint": f"{self.url}/authorize",
             "token_endpoint": f"{self.url}/token",
             "jwks_uri": f"{self.url}/keys",
+            **({"end_session_endpoint": f"{self.url}/end?theme=plain"} if self.ends_sessions else {}),
         }
 
     def sign_in(self, asked: dict[str, str], name: str) -> str:
@@ -111,6 +116,13 @@ def issuing(**people: dict[str, Any]) -> Iterator[OidcIssuer]:
                     '</label><label>Password <input name="password" type="password"></label><button>Allow</button></form>'
                 )
                 self._answer(200, f"<!doctype html><title>Issuer</title>{form}", "text/html")
+            elif path == "/end":
+                issuer.ended.append({name: values[0] for name, values in parse_qs(query).items()})
+                to = issuer.ended[-1].get("post_logout_redirect_uri")
+                link = "" if to is None else f'<a href="{to}">Back</a>'
+                self._answer(
+                    200, f"<!doctype html><title>Issuer</title><h1>Signed out</h1>{link}", "text/html"
+                )
             else:
                 self._answer(404, "", "text/plain")
 

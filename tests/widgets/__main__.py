@@ -2,13 +2,13 @@
 
     python -m tests.widgets list
     python -m tests.widgets measure [LIBRARY ...] [--only WIDGET ...] [--again] [--why]
-    python -m tests.widgets sessions [LIBRARY ...] [--minutes M] [--seed N] [--again] [--why]
+    python -m tests.widgets sessions [LIBRARY ...] [--minutes M] [--seed N] [--at-once N] [--again] [--why]
     python -m tests.widgets shown [LIBRARY ...] [--only WIDGET ...] [--again] [--why]
     python -m tests.widgets serve                  show the pages in your browser
     python -m tests.widgets report [--write FILE]
 
-`measure` keeps each result in out/widgets/LIBRARY.jsonl, `sessions` and `shown` in out/widgets/sessions.jsonl and shown.jsonl;
-what is there is left out the next time (`--again` repeats it).
+`measure` keeps each result in out/widgets/LIBRARY.jsonl, `shown` in out/widgets/shown.jsonl, `sessions` each session in
+out/widgets/sessions; what is there is left out the next time (`--again` repeats it).
 """
 
 from __future__ import annotations
@@ -20,17 +20,20 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from playwright.async_api import Error as PlaywrightError
 from rich.console import Console
 
 from periplus.session_setup import start_browser
-from tests.widgets import session_measurement, shown_measurement
+from tests.widgets import shown_measurement
+from tests.widgets.recorded_sessions import read_sessions, write_session
 from tests.widgets.session_figures import (
     make_session_table,
     make_shown_table,
     write_session_markdown,
     write_shown_markdown,
 )
-from tests.widgets.session_measurement import MeasuredSession, measure_session
+from tests.widgets.session_judgement import JudgedSession, judge_session
+from tests.widgets.session_measurement import record_session
 from tests.widgets.shown_measurement import ShownWidget, measure_shown
 from tests.widgets.widget_figures import make_table, renew_section, write_markdown
 from tests.widgets.widget_list import Widget, list_widgets
@@ -42,7 +45,7 @@ OUT = Path("out/widgets")
 TABLE = "<!-- written by `python -m tests.widgets report --write docs/widgets.md` -->"
 SESSIONS_TABLE = "<!-- sessions, written by `python -m tests.widgets report --write docs/widgets.md` -->"
 SHOWN_TABLE = "<!-- shown, written by `python -m tests.widgets report --write docs/widgets.md` -->"
-SESSIONS = OUT / "sessions.jsonl"
+SESSIONS = OUT / "sessions"
 SHOWN = OUT / "shown.jsonl"
 LIBRARIES = tuple(dict.fromkeys(each.library for each in list_widgets().values()))
 
@@ -77,35 +80,45 @@ async def _measure_one(bench: WidgetBench, widget: Widget, console: Console, *, 
             console.print(f"    {line}", highlight=False, soft_wrap=True, markup=False)
 
 
-async def measure_sessions(
-    libraries: Sequence[str], console: Console, *, minutes: float, seed: int, again: bool, why: bool
+async def record_sessions(
+    libraries: Sequence[str], console: Console, *, minutes: float, seed: int, at_once: int, again: bool
 ) -> None:
-    """Record and judge the sessions that are not measured yet, and keep each."""
-    OUT.mkdir(parents=True, exist_ok=True)
-    async with start_browser(headed=False) as browser, open_bench(browser) as bench:
-        for library in libraries:
-            known = {(each.library, each.seed, each.minutes): each for each in read_sessions()}
-            key = (library, seed, minutes)
-            if key in known and not again:
-                continue
-            known[key] = measured = await measure_session(bench, library, minutes, seed)
-            kept = (json.dumps(session_measurement.to_record(each)) + "\n" for each in known.values())
-            SESSIONS.write_text("".join(kept), "utf-8")
-            console.print(
-                f"{library}: {measured.changes} changes of state in {measured.acts} acts: {measured.held} in the trace, "
-                f"{measured.asked} asked, {len(measured.lost)} lost; {len(measured.invented)} steps that nobody did; "
-                f"repeated: {measured.repeated}",
-                highlight=False, soft_wrap=True, markup=False,
-            )  # fmt: skip
-            for line in (*measured.lost, *measured.invented, *measured.differing) if why else ():
-                console.print(f"    {line}", highlight=False, soft_wrap=True, markup=False)
+    """Record the sessions that are not recorded yet, some at once, and keep each."""
+    known = {(each.library, each.seed, each.minutes) for each in read_sessions(SESSIONS)}
+    wanted = [each for each in libraries if again or (each, seed, minutes) not in known]
+    places = asyncio.Semaphore(at_once)
+
+    async def record(library: str) -> None:
+        async with places:
+            try:
+                session = await record_session(bench, library, minutes, seed)
+            except (PlaywrightError, TimeoutError) as exc:
+                console.print(
+                    f"{library}: not recorded: {exc}", highlight=False, soft_wrap=True, markup=False
+                )
+                return
+            write_session(SESSIONS, session)
+            _print_session(judge_session(session), console, why=False)
+
+    async with (
+        start_browser(headed=False) as browser,
+        open_bench(browser) as bench,
+        asyncio.TaskGroup() as group,
+    ):
+        for library in wanted:
+            group.create_task(record(library))
 
 
-def read_sessions() -> Iterator[MeasuredSession]:
-    """Return the sessions that are kept."""
-    if SESSIONS.is_file():
-        for line in SESSIONS.read_text("utf-8").splitlines():
-            yield session_measurement.read_record(json.loads(line))
+def _print_session(judged: JudgedSession, console: Console, *, why: bool) -> None:
+    console.print(
+        f"{judged.library}: {judged.changes} changes of state in {judged.acts} acts: {judged.held} in the trace, "
+        f"{judged.asked} asked, {len(judged.lost)} lost; {len(judged.invented)} steps that nobody did; "
+        f"repeated: {judged.repeated}",
+        highlight=False, soft_wrap=True, markup=False,
+    )  # fmt: skip
+    for kind in ("lost", "invented", "differing") if why else ():
+        for line in getattr(judged, kind):
+            console.print(f"    {kind}: {line}", highlight=False, soft_wrap=True, markup=False)
 
 
 async def measure_all_shown(widgets: Sequence[Widget], console: Console, *, again: bool, why: bool) -> None:
@@ -142,7 +155,7 @@ def read(library: str) -> Iterator[MeasuredWidget]:
 def report(page: Path | None, console: Console) -> None:
     """Print the table, and renew it in a page."""
     found = [each for library in LIBRARIES for each in read(library)]
-    sessions, shown = list(read_sessions()), list(read_shown())
+    sessions, shown = [judge_session(each) for each in read_sessions(SESSIONS)], list(read_shown())
     console.print(make_table(found))
     console.print(make_session_table(sessions))
     console.print(make_shown_table(shown))
@@ -177,7 +190,8 @@ def main() -> int:
     sub.add_argument("libraries", nargs="*", metavar="LIBRARY")
     sub.add_argument("--minutes", type=float, default=10, help="how long the person works, in minutes")
     sub.add_argument("--seed", type=int, default=1, help="draws another person")
-    sub.add_argument("--again", action="store_true", help="also what is measured already")
+    sub.add_argument("--at-once", type=int, default=1, help="how many libraries are recorded side by side")
+    sub.add_argument("--again", action="store_true", help="also what is recorded already")
     sub.add_argument("--why", action="store_true", help="show what is lost, invented or repeated differently")
     commands.add_parser("list")
     commands.add_parser("serve")
@@ -207,16 +221,13 @@ def main() -> int:
         return 0
     if options.command == "sessions":
         libraries = options.libraries or LIBRARIES
-        asyncio.run(
-            measure_sessions(
-                libraries,
-                console,
-                minutes=options.minutes,
-                seed=options.seed,
-                again=options.again,
-                why=options.why,
-            )
-        )
+        job = record_sessions(
+            libraries, console, minutes=options.minutes, seed=options.seed, at_once=options.at_once, again=options.again
+        )  # fmt: skip
+        asyncio.run(job)
+        for session in read_sessions(SESSIONS):
+            if session.library in libraries:
+                _print_session(judge_session(session), console, why=options.why)
         report(None, console)
         return 0
     chosen = [
@@ -225,8 +236,8 @@ def main() -> int:
         if (each.library in options.libraries or not options.libraries)
         and (each.key in options.only or not options.only)
     ]
-    job = measure_all_shown if options.command == "shown" else measure
-    asyncio.run(job(chosen, console, again=options.again, why=options.why))
+    measuring = measure_all_shown if options.command == "shown" else measure
+    asyncio.run(measuring(chosen, console, again=options.again, why=options.why))
     report(None, console)
     return 0
 

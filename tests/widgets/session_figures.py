@@ -8,7 +8,7 @@ from typing import get_args
 
 from rich.table import Table
 
-from tests.widgets.session_measurement import MeasuredSession
+from tests.widgets.session_judgement import JudgedSession
 from tests.widgets.shown_measurement import ShownVerdict, ShownWidget
 
 SHOWN_HEADS = ("library", "shown", "with other values", *get_args(ShownVerdict))
@@ -20,16 +20,16 @@ HEADS = (
 )  # fmt: skip
 
 
-def list_session_rows(sessions: Iterable[MeasuredSession]) -> list[list[str]]:
+def list_session_rows(sessions: Iterable[JudgedSession]) -> list[list[str]]:
     """Return one row per library with the sums of its sessions, and one of all."""
-    by_library: dict[str, list[MeasuredSession]] = {}
+    by_library: dict[str, list[JudgedSession]] = {}
     for each in sessions:
         by_library.setdefault(each.library, []).append(each)
     rows = [_row(library, named) for library, named in by_library.items()]
     return [*rows, _row("all", [each for named in by_library.values() for each in named])] if rows else []
 
 
-def _row(name: str, sessions: Sequence[MeasuredSession]) -> list[str]:
+def _row(name: str, sessions: Sequence[JudgedSession]) -> list[str]:
     figures = [
         [
             each.minutes, each.visits, each.acts, each.changes, each.held, each.asked, len(each.lost), len(each.invented),
@@ -40,7 +40,7 @@ def _row(name: str, sessions: Sequence[MeasuredSession]) -> list[str]:
     return [name, *(f"{sum(column):g}" for column in zip(*figures, strict=True))]
 
 
-def make_session_table(sessions: Iterable[MeasuredSession]) -> Table:
+def make_session_table(sessions: Iterable[JudgedSession]) -> Table:
     """Return the rows as a table for the terminal."""
     table = Table(*HEADS, box=None)
     for row in list_session_rows(sessions):
@@ -48,7 +48,7 @@ def make_session_table(sessions: Iterable[MeasuredSession]) -> Table:
     return table
 
 
-def write_session_markdown(sessions: Iterable[MeasuredSession]) -> str:
+def write_session_markdown(sessions: Iterable[JudgedSession]) -> str:
     """Return the rows as a table in Markdown."""
     lines = [f"| {' | '.join(HEADS)} |", f"|{'---|' * len(HEADS)}"]
     return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in list_session_rows(sessions))]) + "\n"

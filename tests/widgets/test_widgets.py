@@ -8,13 +8,22 @@ import random
 import pytest
 from rich.console import Console
 
-from agent.recording.recorded_actions import RecordedAction
 from tests.support.needs import lacking
 from tests.support.rotation import dice
 from tests.widgets.noisy_person import NOISE, count_allowed, name_of, plan_visit
 from tests.widgets.people import ACTS, count_possible
+from tests.widgets.recorded_sessions import (
+    DoneAct,
+    RecordedSession,
+    SessionStep,
+    SessionVisit,
+    StateChange,
+    read_sessions,
+    write_session,
+)
 from tests.widgets.session_figures import list_session_rows, list_shown_rows, write_shown_markdown
-from tests.widgets.session_measurement import DoneAct, MeasuredSession, Visit, judge_visit, measure_session
+from tests.widgets.session_judgement import JudgedSession, judge_session
+from tests.widgets.session_measurement import record_session
 from tests.widgets.shown_measurement import ShownWidget, measure_shown
 from tests.widgets.widget_figures import VERDICTS, list_rows, make_table, renew_section, write_markdown
 from tests.widgets.widget_list import Widget, given_of, list_widgets
@@ -102,44 +111,81 @@ async def test_a_widget_is_recorded_and_repeated_to_the_same_state(browser, key)
     assert measured.verdict == "right", measured
 
 
-def make_visit(*acts: dict[str, object], states: list[dict[str, object]]) -> Visit:
-    """A visit with an act each second; `states`: before the first act and after each."""
-    visit = Visit(list_widgets()["native.dialog"], begin=0.0)
-    for number, act in enumerate(acts):
-        begin = 1000.0 * (number + 1)
-        visit.acts.append(DoneAct(act, begin, begin + 800, states[number], states[number + 1]))
-    return visit
-
-
-def make_step(kind: str, time: float, value: str = "") -> RecordedAction:
-    return RecordedAction(kind, 0, "http://a/", time, args={"value": value})
+def judge(*acts: dict[str, object], kept=(), steps=(), asked=()) -> JudgedSession:
+    """Judge a visit with an act each second from second 1 on; `kept`: key, value, second and event of each change."""
+    visit = SessionVisit("native.dialog", 0.0, asked=[(1000.0 * at, "?") for at in asked], repeated="right")
+    changes = [StateChange(key, value, 1000.0 * at, event) for key, value, at, event in kept]
+    visit.steps = [SessionStep(kind, 1000.0 * at, value, kind) for kind, at, value in steps]
+    for number, act in enumerate(acts, 1):
+        own = tuple(each for each in changes if number <= each.at / 1000 < number + 1)
+        visit.acts.append(DoneAct(act, 1000.0 * number, 1000.0 * number + 800, own))
+    return judge_session(RecordedSession("native", 1, 1.0, [visit]))
 
 
 @pytest.mark.parametrize(
     ("steps", "asked", "counts"),
     [
-        ([make_step("click", 1100.0)], [], (1, 0, 0, 0)),
-        ([], [(1500.0, "does it belong to the task?")], (0, 1, 0, 0)),
+        ([("click", 1.1, "")], [], (1, 0, 0, 0)),
+        ([], [1.5], (0, 1, 0, 0)),
         ([], [], (0, 0, 1, 0)),
-        ([make_step("click", 1100.0), make_step("click", 2600.0)], [], (1, 0, 0, 2)),
+        ([("click", 1.1, ""), ("click", 2.6, "")], [], (1, 0, 0, 2)),
+        ([("fill", 1.9, "a")], [], (1, 0, 0, 0)),
     ],
-    ids=["in the trace", "asked", "lost", "invented"],
+    ids=["in the trace", "asked", "lost", "invented", "a slider"],
 )
 def test_a_change_is_in_the_trace_or_asked_or_lost_and_steps_in_idle_moments_are_invented(
     steps, asked, counts
 ):
-    visit = make_visit({"click": "#a"}, {"hesitate": 800}, states=[{}, {"a": 1}, {"a": 1}])
-    measured = MeasuredSession("native", 1, 1.0)
-    judge_visit(measured, visit, steps, asked)
-    assert measured.changes == 1
-    assert (measured.held, measured.asked, len(measured.lost), len(measured.invented)) == counts
+    judged = judge(
+        {"click": "#a"}, {"hesitate": 800}, kept=[("a", 1, 1.2, "click")], steps=steps, asked=asked
+    )
+    assert judged.changes == 1
+    assert (judged.held, judged.asked, len(judged.lost), len(judged.invented)) == counts
+
+
+def test_a_lost_press_is_not_excused_by_what_is_typed_before_or_after_it():
+    judged = judge(
+        {"click": "#b"}, {"click": "#field"}, {"type": "Graz"},
+        kept=[("pressed", 1, 1.2, "click"), ("city", "Graz", 3.2, "input")], steps=[("fill", 3.3, "Graz")],
+    )  # fmt: skip
+    assert (judged.held, len(judged.lost)) == (1, 1)
+    judged = judge(
+        {"type": "Graz"}, {"click": "#save"}, kept=[("city", "Graz", 2.1, "click")],
+        steps=[("fill", 1.4, "Graz")],
+    )  # fmt: skip
+    assert (judged.held, len(judged.lost)) == (0, 1)
 
 
 def test_what_a_page_keeps_when_a_field_is_left_is_in_the_step_that_typed_it():
-    visit = make_visit({"type": "Graz"}, {"click": "#b"}, states=[{}, {}, {"city": "Graz"}])
-    measured = MeasuredSession("native", 1, 1.0)
-    judge_visit(measured, visit, [make_step("fill", 1400.0, "Graz")], [])
-    assert (measured.held, measured.lost) == (1, [])
+    left = {"kept": [("city", "Graz", 2.1, "change")]}
+    assert judge({"type": "Graz"}, {"keys": "Tab"}, **left, steps=[("fill", 1.4, "Graz")]).lost == []
+    assert len(judge({"type": "Graz"}, {"keys": "Tab"}, **left, steps=[("fill", 1.4, "Gr")]).lost) == 1
+
+
+def test_one_question_answers_for_one_change():
+    judged = judge(
+        {"click": "#a"}, {"click": "#b"}, asked=[1.3],
+        kept=[("a", 1, 1.2, "click"), ("b", 1, 2.2, "click")],
+    )  # fmt: skip
+    assert (judged.asked, len(judged.lost)) == (1, 1)
+
+
+def test_a_late_change_belongs_to_the_act_before_it_and_a_state_that_returns_is_no_change():
+    judged = judge(
+        {"click": "#a"}, {"hesitate": 800}, {"reload": True},
+        kept=[("a", 1, 2.4, ""), ("a", 2, 3.5, "")], steps=[("click", 1.1, ""), ("refresh", 3.1, "")],
+    )  # fmt: skip
+    assert (judged.changes, judged.held) == (1, 1)
+
+
+def test_a_session_is_read_as_it_was_kept(tmp_path):
+    session = RecordedSession("native", 1, 0.5, [SessionVisit("native.date", 1.0)])
+    session.visits[0].acts.append(DoneAct({"click": "#a"}, 1.0, 2.0, (StateChange("a", [1], 1.5, "click"),)))
+    session.visits[0].steps.append(SessionStep("click", 1.2, "", "click button"))
+    session.visits[0].asked.append((1.3, "?"))
+    write_session(tmp_path, session)
+    assert list(read_sessions(tmp_path)) == [session]
+    assert list(read_sessions(tmp_path / "none")) == []
 
 
 def test_a_noisy_person_does_the_same_for_one_seed_and_the_acts_of_the_widget_are_among_it():
@@ -152,7 +198,7 @@ def test_a_noisy_person_does_the_same_for_one_seed_and_the_acts_of_the_widget_ar
 
 
 def test_the_tables_of_sessions_and_shown_widgets_have_their_counts_and_replace_only_their_part():
-    session = MeasuredSession(
+    session = JudgedSession(
         "native", 1, 2.0, visits=3, acts=9, changes=4, held=3, asked=1, repeated={"right": 3}
     )
     assert list_session_rows([session])[-1][:9] == ["all", "2", "3", "9", "4", "3", "1", "0", "0"]
@@ -168,9 +214,9 @@ async def test_a_short_session_has_every_change_in_the_trace_or_asked_and_no_ste
     dice_ = dice("widget sessions")
     library = dice_.choice(["native", "radix", "mui", "headless", "vuetify"])
     async with open_bench(browser) as bench:
-        measured = await measure_session(bench, library, 0.2, dice_.randrange(1000))
-    assert measured.visits
-    assert (measured.lost, measured.invented) == ([], []), measured
+        judged = judge_session(await record_session(bench, library, 0.2, dice_.randrange(1000)))
+    assert judged.visits
+    assert (judged.lost, judged.invented) == ([], []), judged
 
 
 @pytest.mark.parametrize("key", ["native.date", "radix.select"])

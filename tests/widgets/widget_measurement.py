@@ -29,8 +29,6 @@ from tests.widgets.widget_server import serve_widgets
 PERSON_TIMEOUT_MS = 8_000.0
 SETTLES_S = 0.5
 """How long a person looks at the page before closing it."""
-REPLAY_S = 5.0
-"""How long the replay looks for an element."""
 LATE_MS = 1_500.0
 """How long the state of a repeated page may take to become the person's."""
 Verdict = Literal["right", "told", "failed", "lost", "invented", "wrong", "undone"]
@@ -109,7 +107,7 @@ class WidgetBench:
         """Repeat steps in a fresh browser; return the state of the page, which has time to become the `wanted` one."""
         async with self.context() as context:
             await in_page_library.install(context)
-            replayed = await replay_recording(context, recording.actions, timeout_s=REPLAY_S)
+            replayed = await replay_recording(context, recording.actions)
             page = context.pages[0] if context.pages else await context.new_page()
             for _ in range(int(LATE_MS / 100)):
                 if await read_state(page) == wanted:

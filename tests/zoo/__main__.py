@@ -4,8 +4,10 @@
     python -m tests.zoo check gitlab_plan_and_track [JOB ...]     the scripted people alone
     python -m tests.zoo measure gitlab_plan_and_track [JOB ...]   record, synthesize, run, compare
     python -m tests.zoo part roundup.next_day.values              the same for one setting and one naming
+    python -m tests.zoo collect roundup create_issue              the workflow of its runs, beside that of the recordings
     python -m tests.zoo induce xero-invoicing [JOB ...]           how many are whole, from three and from two demonstrations
     python -m tests.zoo map [APPLICATION ...]                     map them, and compare with their own routes or views
+    python -m tests.zoo tasks gmail --map DIR [--run]             what a kept map holds of the benchmark's function tasks
     python -m tests.zoo report [--write docs/zoo.md]
 
 `measure` keeps each finished job in out/zoo/APPLICATION.jsonl and leaves it out the next time (`--again` repeats it).
@@ -29,14 +31,21 @@ from playwright.async_api import Browser
 from playwright.async_api import Error as PlaywrightError
 from rich.console import Console
 
+from loaders.exploration_import import build_knowledge
+from periplus.exploration.map_folder import MapFolder
 from periplus.session_setup import start_browser
 from tests.zoo.applications import APPLICATIONS
+from tests.zoo.collected_jobs import as_line, format_collection, measure_collection
 from tests.zoo.induction_share import measure_induction, record_job, write_shares
+from tests.zoo.map_drafts import format_drafts, measure_drafts
 from tests.zoo.map_measurement import MapFigures, format_map, measure_map, read_map_truths
+from tests.zoo.map_tasks import format_holding, measure_holding, record_tasks
 from tests.zoo.map_views import ViewFigures, format_views, measure_views, read_listed_views
+from tests.zoo.single_page.benchmark import MAKE
 from tests.zoo.zoo_figures import format_job, read_figures, summarize, write_markdown
 from tests.zoo.zoo_jobs import Application, Instance, Job, NoNoise, RunningApplication
 from tests.zoo.zoo_measurement import (
+    JobMeasurement,
     Naming,
     Setting,
     do_by_hand,
@@ -46,7 +55,7 @@ from tests.zoo.zoo_measurement import (
 )
 
 OUT = Path("out/zoo")
-INDUCED = "induced.jsonl"
+INDUCED, COLLECTED = "induced.jsonl", "collected.jsonl"
 SETTINGS: tuple[Setting, ...] = get_args(Setting)
 TABLE = "<!-- written by `python -m tests.zoo report --write docs/zoo.md` -->"
 """The table follows in a page."""
@@ -132,6 +141,29 @@ async def measure(
                 console.print(format_job(asdict(figures)), highlight=False, markup=False, soft_wrap=True)
 
 
+async def _collect(
+    application: Application, jobs: Sequence[Job], folder: Path | None, console: Console, *, seed: int, again: bool
+) -> None:  # fmt: skip
+    """Measure the jobs whose collections are not measured yet."""
+    file = OUT / COLLECTED
+    file.parent.mkdir(parents=True, exist_ok=True)
+    lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() and not again else ()
+    known = {(each["application"], each["job"]) for each in map(json.loads, lines)}
+    wanted = [job for job in jobs if (application.name, job.name) not in known]
+    with tempfile.TemporaryDirectory(prefix="periplus-zoo-", ignore_cleanup_errors=True) as made:
+        at = (folder or Path(made)) / application.name
+        at.mkdir(parents=True, exist_ok=True)
+        async with start_browser(headed=False) as browser, application.start(at) as running:
+            measurement = JobMeasurement(browser, running, application.name, at, seed)
+            for job in wanted:
+                found = await measure_collection(measurement, running, application.name, job, at / job.name)
+                line = as_line(found, f"{datetime.now(UTC):%Y-%m-%d}")
+                with file.open("a", encoding="utf-8") as kept:
+                    kept.write(line)
+                said = format_collection(json.loads(line))
+                console.print(said, highlight=False, markup=False, soft_wrap=True)
+
+
 async def _induce(
     application: Application, jobs: Sequence[Job], folder: Path, console: Console, *, seed: int, pairs: int, again: bool
 ) -> None:  # fmt: skip
@@ -204,6 +236,45 @@ async def _map(
                 console.print(said, highlight=False, markup=False, soft_wrap=True)
 
 
+def _kept_map(kept: Path, name: str) -> MapFolder:
+    return MapFolder(kept / name / "map")
+
+
+async def _measure_tasks(
+    application: Application, kept: Path, people: Path, console: Console, *, run: bool, again: bool
+) -> None:
+    """Compare a kept map with the function tasks; `run`: also the drafts of those not in out/zoo/map_drafts.jsonl yet."""
+    folder = MapFolder(kept / application.name / "map")
+    if not folder.exploration.exists:
+        raise SystemExit(
+            f"{folder.path} has no map: `python -m tests.zoo map {application.name} --keep {kept}`"
+        )
+    outside = folder.signed_out if folder.signed_out.exists else None
+    knowledge = build_knowledge(folder.exploration, signed_out=outside).knowledge
+    recorded, file = people / application.name, OUT / "map_drafts.jsonl"
+    read = file.is_file() and not again
+    lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] if read else []
+    with tempfile.TemporaryDirectory(prefix="periplus-zoo-tasks-", ignore_cleanup_errors=True) as made:
+        async with start_browser(headed=False) as browser:
+            async with application.start(Path(made)) as running:
+                await record_tasks(browser, application, running, recorded)
+            held = [each for each, _ in measure_holding(application, knowledge, recorded)]
+            console.print(format_holding(held), highlight=False, markup=False, soft_wrap=True)
+            if not run:
+                return
+            known = {each["task"] for each in lines if each["application"] == application.name}
+            async for figures in measure_drafts(
+                browser, application, knowledge, recorded, Path(made) / "runs", known
+            ):
+                OUT.mkdir(parents=True, exist_ok=True)
+                dated = asdict(figures) | {"measured": f"{datetime.now(UTC):%Y-%m-%d}"}
+                with file.open("a", encoding="utf-8") as kept_figures:
+                    kept_figures.write(json.dumps(dated, ensure_ascii=False) + "\n")
+                lines.append(dated)
+    own = [each for each in lines if each["application"] == application.name]
+    console.print(format_drafts(own), highlight=False, markup=False, soft_wrap=True)
+
+
 def _list_mapped() -> list[str]:
     return [*read_map_truths(), *read_listed_views()]
 
@@ -272,7 +343,7 @@ def _build_parser() -> argparse.ArgumentParser:
     commands.add_parser("list", help="applications and their jobs")
     commands.add_parser("parts", help="names of the parts: application, setting and naming")
     commands.add_parser("part", help="measure a part").add_argument("part", choices=_list_parts())
-    for name in ("check", "measure", "induce"):
+    for name in ("check", "measure", "collect", "induce"):
         sub = commands.add_parser(name)
         sub.add_argument("application", choices=sorted(APPLICATIONS))
         sub.add_argument("jobs", nargs="*", metavar="JOB")
@@ -286,6 +357,8 @@ def _build_parser() -> argparse.ArgumentParser:
         if name != "check":
             sub.add_argument("--again", action="store_true", help="also jobs that are measured already")
             sub.add_argument("--seed", type=int, default=1, help="of the people's noise (default: 1)")
+        if name == "collect":
+            sub.add_argument("--keep", type=Path, metavar="DIR", help="keep sessions and collections here")
         if name == "measure":
             sub.add_argument("--naming", choices=get_args(Naming), action="append")
             sub.add_argument(
@@ -302,6 +375,18 @@ def _build_parser() -> argparse.ArgumentParser:
     sub.add_argument("--again", action="store_true", help="also applications that are mapped already")
     sub.add_argument("--seconds", type=float, default=900.0, help="for exploring each (default: 900)")
     sub.add_argument("--keep", type=Path, metavar="DIR", help="keep the maps here")
+    sub = commands.add_parser("tasks")
+    sub.add_argument(
+        "application", choices=sorted(name for name, each in APPLICATIONS.items() if each.make == MAKE)
+    )
+    sub.add_argument(
+        "--map", type=Path, required=True, metavar="DIR", help="where `map --keep DIR` kept the map"
+    )
+    sub.add_argument(
+        "--people", type=Path, default=OUT / "people", metavar="DIR", help="of the recorded people"
+    )
+    sub.add_argument("--run", action="store_true", help="also run the drafted tasks, and ask the verifier")
+    sub.add_argument("--again", action="store_true", help="also those that were run already")
     sub = commands.add_parser("report")
     sub.add_argument("applications", nargs="*")
     sub.add_argument(
@@ -320,6 +405,24 @@ def _induce_jobs(parser: argparse.ArgumentParser, options: argparse.Namespace, c
     )  # fmt: skip
     lines = (OUT / INDUCED).read_text(encoding="utf-8").splitlines()
     console.print(write_shares(list(map(json.loads, lines))), highlight=False, markup=False)
+
+
+def _measure_kept_map(parser: argparse.ArgumentParser, options: argparse.Namespace, console: Console) -> None:
+    name = options.application
+    if not _kept_map(options.map, name).exploration.exists:
+        keep = f"python -m tests.zoo map {name} --keep {options.map}"
+        parser.error(f"{options.map} has no map of {name}; make one: {keep}")
+    asyncio.run(
+        _measure_tasks(
+            APPLICATIONS[name], options.map, options.people, console, run=options.run, again=options.again
+        )
+    )
+
+
+def _measure_maps(parser: argparse.ArgumentParser, options: argparse.Namespace, console: Console) -> None:
+    if unknown := set(options.applications) - set(_list_mapped()):
+        parser.error(f"map_screens.yaml and map_views.yaml have no {', '.join(sorted(unknown))}")
+    asyncio.run(_map(options.applications, options.seconds, options.keep, console, again=options.again))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -341,9 +444,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     elif options.command == "check":
         return 1 if asyncio.run(check(APPLICATIONS[options.application], options.jobs, console)) else 0
     elif options.command == "map":
-        if unknown := set(options.applications) - set(_list_mapped()):
-            parser.error(f"map_screens.yaml and map_views.yaml have no {', '.join(sorted(unknown))}")
-        asyncio.run(_map(options.applications, options.seconds, options.keep, console, again=options.again))
+        _measure_maps(parser, options, console)
+    elif options.command == "collect":
+        application, jobs = _choose_jobs(parser, options)
+        asyncio.run(
+            _collect(application, jobs, options.keep, console, seed=options.seed, again=options.again)
+        )
+    elif options.command == "tasks":
+        _measure_kept_map(parser, options, console)
     elif options.command == "induce":
         _induce_jobs(parser, options, console)
     elif options.command == "measure":

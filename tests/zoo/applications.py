@@ -8,6 +8,7 @@ from tests.zoo.registry.django_helpdesk import DJANGO_HELPDESK
 from tests.zoo.registry.django_oscar import DJANGO_OSCAR
 from tests.zoo.registry.django_unfold import DJANGO_UNFOLD
 from tests.zoo.registry.doccano import DOCCANO
+from tests.zoo.registry.keycloak import KEYCLOAK
 from tests.zoo.registry.kinto import KINTO
 from tests.zoo.registry.mlflow import MLFLOW
 from tests.zoo.registry.piccolo_admin import PICCOLO_ADMIN
@@ -44,6 +45,7 @@ APPLICATIONS: dict[str, Application] = {
         DJANGO_OSCAR,
         DJANGO_UNFOLD,
         DOCCANO,
+        KEYCLOAK,
         KINTO,
         MLFLOW,
         PICCOLO_ADMIN,

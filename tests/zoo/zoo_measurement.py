@@ -22,6 +22,7 @@ from playwright.async_api import Error as PlaywrightError
 from agent.recording.demonstration_recorder import DemonstrationRecorder
 from agent.run_context import RunContext
 from agent.synthesis.errors import MetaAgentError
+from agent.synthesis.patterns.target_templates import ALSO
 from agent.synthesis.synthesis_pipeline import PipelineResult, add_workflow_documents
 from agent.synthesis.trace_consensus import find_gap
 from agent.synthesis.utterances.utterance_templates import UtteranceMismatch, expand_value_forms
@@ -297,11 +298,19 @@ class LearnedJob:
         beside = {
             key for name in keys for key in instance.given if f"{{{key}}}" in (self._pattern(name) or "")
         }
-        untold = self._find_untold(instance, [*keys.values(), *beside], needed)
+        untold = self._list_untold(instance, [*keys.values(), *beside], needed)
+        also = next((spec.name for spec in specs if spec.name.endswith(ALSO) and not spec.required), None)
         missing = next((spec.name for spec in specs if spec.required and keys[spec.name] is None), None)
-        if untold or missing:
-            return untold or f"the input {missing} is none of the given values"
-        return {
+        if missing or (untold and also is None):
+            return (
+                f"the workflow has no input for {untold[0]}"
+                if untold
+                else f"the input {missing} is none of the given values"
+            )
+        further = (
+            {} if also is None or not untold else {also: " ".join(map(instance.given.__getitem__, untold))}
+        )
+        return further | {
             name: self._as_shown(name, key, instance.given) for name, key in keys.items() if key is not None
         }
 
@@ -328,21 +337,22 @@ class LearnedJob:
                 text = text.replace(value, f"{{{key}}}", 1)
         return text
 
-    def _find_untold(
+    def _list_untold(
         self, instance: Instance, taken: Sequence[str | None], needed: Collection[str] | None
-    ) -> str:
-        """Return which given value nobody can tell the workflow, because it has no such input; empty if none.
+    ) -> list[str]:
+        """Return the given values for which the workflow has no input: they can only say which row is meant.
 
         A value that all demonstrations share must be the same here. One that is always another input's value is told.
         """
+        untold = []
         for key, value in instance.given.items():
             if needed is not None and key not in needed:
                 continue
             shown = {each.given.get(key) for each in self.demonstrations}
             if shown == {value} or key in taken or self._is_told_by_another(instance, key, taken):
                 continue
-            return f"the workflow has no input for {key}"
-        return ""
+            untold.append(key)
+        return untold
 
     def _is_told_by_another(self, instance: Instance, key: str, taken: Sequence[str | None]) -> bool:
         return any(
@@ -440,7 +450,7 @@ class JobMeasurement:
         folder.mkdir(parents=True, exist_ok=True)
         figures = JobFigures(self._application, job.name, naming, whole=False, setting=self._setting)
         async with open_stores(folder / "stores") as stores:
-            learned = await self._learn(job, naming, folder, stores)
+            learned = await self.learn(job, naming, folder, stores)
             if isinstance(learned, str):
                 figures.reason = learned
                 return figures
@@ -455,7 +465,7 @@ class JobMeasurement:
                 await load_knowledge(stores.documents, stores.graph, knowledge)
             for instance in self._choose(job):
                 figures.endings.append(
-                    await self._run_instance(job, naming, learned, instance, stores, runs, folder)
+                    await self.run_instance(job, naming, learned, instance, stores, runs, folder)
                 )
         return figures
 
@@ -467,7 +477,7 @@ class JobMeasurement:
         missing = [each for each in job.unseen if each.kind == "missing"]
         return [*plain[:FEW], *missing[:1]]
 
-    async def _learn(self, job: Job, naming: Naming, folder: Path, stores: Stores) -> LearnedJob | str:
+    async def learn(self, job: Job, naming: Naming, folder: Path, stores: Stores) -> LearnedJob | str:
         """Return the published workflow, or why it is not whole."""
         running = self._shown_in
         shown = [*job.demonstrations]
@@ -488,10 +498,11 @@ class JobMeasurement:
         workflow_id, result = learned
         return LearnedJob(workflow_id, result, job.demonstrations, folders, running.secrets)
 
-    async def _run_instance(
+    async def run_instance(
         self, job: Job, naming: Naming, learned: LearnedJob, instance: Instance, stores: Stores, runs: RunStore,
         folder: Path,
     ) -> Ending:  # fmt: skip
+        """Run a workflow on one instance, from the seed; compare the state with the one that the person leaves."""
         if (job.name, instance.name) not in self._wanted:
             self._wanted[job.name, instance.name] = await self._states_by_hand(job, instance)
         before, wanted = self._wanted[job.name, instance.name]

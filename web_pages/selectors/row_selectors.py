@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from kb_schema.selectors import Selector, TemplateStrategy
 from web_pages.element_tree import Element
@@ -19,12 +20,23 @@ from web_pages.selectors.element_terms import (
     list_row_texts,
 )
 from web_pages.selectors.selector_generator import PageSelectors
-from web_pages.selectors.selector_terms import InnerTextTerm, NthTerm, SelectorPath, SelectorStep, step_of
+from web_pages.selectors.selector_terms import (
+    ClassTerm,
+    InnerTextTerm,
+    NthTerm,
+    SelectorPath,
+    SelectorStep,
+    step_of,
+)
+from web_pages.selectors.stable_attributes import list_stable_classes
 from web_pages.selectors.term_index import TermIndex
 
 PARAMETER = "row"
 MOST_TRIED = 12
 """The number of other rows that a template is tried on."""
+MOST_LEVELS = 6
+"""So far around a control a row is looked for that only its class tells."""
+_WHOLE_PAGE = frozenset({"html", "body", "main"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,35 +51,82 @@ class RowSelector:
     """Its values for other rows; with each, the template leads to one element."""
 
 
-def build_row_selector(selectors: PageSelectors, element: Element) -> RowSelector | None:
+@dataclass(frozen=True, slots=True)
+class ClassRow:
+    """A row that only its class tells: one of several parts of one class, with a control alike in others of them."""
+
+    row: Element
+    name: str
+    """The class."""
+    fellows: tuple[Element, ...]
+    """The rows, with this one."""
+
+
+def find_class_row(element: Element) -> ClassRow | None:
+    """Return the nearest row around an element that is one by its class; None if there is none."""
+    for node in islice(element.ancestors(), MOST_LEVELS):
+        if node.parent is None or node.tag in _WHOLE_PAGE:
+            return None
+        for name in list_stable_classes(node):
+            fellows = [
+                each
+                for each in node.parent.elements()
+                if each.tag == node.tag and name in (each.get("class") or "").split()
+            ]
+            alike = [
+                each for each in fellows if any(is_alike(element, inner) for inner in each.descendants())
+            ]
+            if len(alike) > 1:
+                return ClassRow(node, name, tuple(fellows))
+    return None
+
+
+def is_alike(one: Element, other: Element) -> bool:
+    """Whether two elements may be one control of two rows: of one tag, with the first class in common."""
+    names = list_stable_classes(one)
+    return one.tag == other.tag and (not names or names[0] in (other.get("class") or "").split())
+
+
+def build_row_selector(
+    selectors: PageSelectors, element: Element, *, by_class: bool = False
+) -> RowSelector | None:
     """Return a selector that finds the same element in any row of its list or table.
 
-    Returns None if the element is in no row, if its row has no text of its own, or if the template
-    does not work for the other rows.
+    `by_class`: of a list whose rows only their class tells. Returns None if the element is in no row, if its row has no
+    text of its own, or if the template does not work for the other rows.
     """
-    row = next((node for node in element.ancestors() if is_row(node)), None)
-    if row is None or element.root.kind != "document":
-        return None
+    return next(list_row_selectors(selectors, element, by_class=by_class), None)
+
+
+def list_row_selectors(
+    selectors: PageSelectors, element: Element, *, by_class: bool = False
+) -> Iterator[RowSelector]:
+    """Yield the selectors of `build_row_selector`, the best first."""
+    told = find_class_row(element) if by_class else None
+    row = told.row if told is not None else next((node for node in element.ancestors() if is_row(node)), None)
+    if row is None or (by_class and told is None) or element.root.kind != "document":
+        return
     terms = selectors.terms(element.root, shadows=False)
-    others = [node for node in list_fellow_rows(row) if node is not row]
+    others = [
+        node for node in (told.fellows if told is not None else list_fellow_rows(row)) if node is not row
+    ]
     for held in list_row_texts(terms, row, element):
-        for inner in _inner_steps(terms, element):
-            template = SelectorPath(
-                (build_row_step(row, InnerTextTerm(held.tag, f"{{{{{PARAMETER}}}}}")), inner)
-            ).xpath
+        given = InnerTextTerm(held.tag, f"{{{{{PARAMETER}}}}}")
+        around = build_row_step(row, given) if told is None else step_of(row, ClassTerm(told.name), given)
+        for inner in _inner_steps(terms, element, classes_first=by_class):
+            template = SelectorPath((around, inner)).xpath
             if resolve_row_template(selectors, template, held.text) != (element,):
                 continue
             tried = tuple(_works_for(selectors, terms, template, held, others[:MOST_TRIED]))
             if len(tried) >= min(len(others), MOST_TRIED) / 2 and tried:
-                return RowSelector(row_template_selector(template), held.text, tried)
-    return None
+                yield RowSelector(row_template_selector(template), held.text, tried)
 
 
-def _inner_steps(terms: TermIndex, element: Element) -> Iterator[SelectorStep]:
+def _inner_steps(terms: TermIndex, element: Element, *, classes_first: bool) -> Iterator[SelectorStep]:
     words, _ = find_text_term(terms, element)
     if words is not None:
         yield step_of(element, words)
-    for term in list_own_terms(element):
+    for term in list_own_terms(element, classes_first=classes_first):
         if term.telling:
             yield step_of(element, term)
     yield step_of(element)

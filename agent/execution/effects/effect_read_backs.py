@@ -73,10 +73,11 @@ class EffectReader:
 
     async def _compare(self, run: TaskRun, before: Mapping[str, Any]) -> ReadBackResult:
         """The read-back decides if there is one and it is clear; then the task's `already_done_when`."""
-        effect = ReadBackResult(
-            ReadBackStatus.UNCLEAR, "the task has neither `read_back` nor `already_done_when`"
-        )
         rule = run.task.read_back
+        missing = "the task has neither `read_back` nor `already_done_when`"
+        if rule is not None:
+            missing = "the baseline of `read_back` could not be read before the step"
+        effect = ReadBackResult(ReadBackStatus.UNCLEAR, missing)
         if rule is not None and "read_back" in before:
             after = await self._read(run, rule)
             if after is MISSING:

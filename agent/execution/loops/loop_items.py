@@ -191,10 +191,12 @@ class LoopItems:
 
     def _stop_by_rules(self, error: Exception) -> None:
         """Raises `IteratorStopped` if the rules say so; the item is not counted then, so that a resumed run
-        begins with it.
+        begins with it. Raises `PageGone` if that is the error: the loop is interrupted, not done in part.
         """
+        if isinstance(error, PageGone):
+            raise error
         too_many = self._in_a_row >= self._spec.error_handling.max_consecutive_errors
-        if self._goes_on and not too_many and not isinstance(error, PageGone):
+        if self._goes_on and not too_many:
             return
         raise IteratorStopped(
             f"item {self.done + 1}: {error}",

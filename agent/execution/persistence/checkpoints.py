@@ -33,8 +33,15 @@ class CheckpointWriter:
     """Writes the journal and checkpoints of one run."""
 
     def __init__(
-        self, port: CheckpointWriterPort | None, context: RunContext, resume: CheckpointState | None = None
+        self,
+        port: CheckpointWriterPort | None,
+        context: RunContext,
+        resume: CheckpointState | None = None,
+        *,
+        keeps_storage: bool = True,
     ) -> None:
+        """`keeps_storage`: whether cookies and local storage are stored; not those of a person's browser."""
+        self._keeps_storage = keeps_storage
         self._port, self._context, self._resume = port, context, resume
         self.state = resume or CheckpointState(website_id="", task_id="")
         self._entries: dict[str, JournalEntry] = {}
@@ -87,6 +94,8 @@ class CheckpointWriter:
 
     async def _storage(self, page: Page) -> Any:
         """The browser storage without secrets."""
+        if not self._keeps_storage:
+            return {"cookies": [], "origins": []}
         return remove_secret_from_storage(await read_storage_state(page), self._context.redact)
 
     async def begin(self, key: str, action: str, details: dict[str, Any]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from playwright.async_api import Page
@@ -19,10 +20,12 @@ from kb_schema.io_specs import (
     ContextExtraction,
     DomExtraction,
     Extraction,
+    RankedExtraction,
     TableColumn,
     TableExtraction,
     UrlExtraction,
 )
+from kb_schema.ranked_values import find_extreme, read_ranking
 from kb_schema.selectors import Selector, ValueStrategy, css
 from kb_schema.templates import is_xpath, tree_variables
 from kb_schema.url_patterns import compile_pattern
@@ -60,7 +63,7 @@ def list_extraction_selectors(rule: Extraction, elements: Mapping[str, Selector]
     found: list[Selector] = []
     current: Extraction | None = rule
     while current is not None:
-        if isinstance(current, DomExtraction | TableExtraction):
+        if isinstance(current, DomExtraction | TableExtraction | RankedExtraction):
             found.append(elements.get(current.selector) or _css_or_xpath(current.selector))
         current = current.fallback
     return found
@@ -91,6 +94,27 @@ async def _apply_rule(
             asked = {name: column.model_dump(include=_CELL) for name, column in columns.items()}
             rows = await _read(page, _selector(rule.selector, values, elements), columns=asked)
             return [{name: _cell(row[name], columns[name]) for name in columns} for row in rows or ()]
+        case RankedExtraction():
+            return await _read_ranked(rule, page, _selector(rule.selector, values, elements))
+
+
+async def _read_ranked(rule: RankedExtraction, page: Page, rows: Selector) -> Any:
+    """Return the text of the column that the order means in the row with the least or greatest value."""
+    ranking = read_ranking(rule.order)
+    meant = [
+        each
+        for each in rule.columns
+        if ranking is not None and (each in ranking.measures or not ranking.measures)
+    ]
+    if ranking is None or len(meant) != 1:
+        return MISSING
+    column = rule.columns[meant[0]]
+    found = await _read(page, rows, columns={"cell": column.model_dump(include=_CELL)}) or []
+    if len(found) >= MAX_ROWS:
+        return MISSING
+    texts = [_cell(each["cell"], column) or "" for each in found]
+    best = find_extreme(texts, replace(ranking, measures=frozenset(meant)))
+    return MISSING if best is None else texts[best]
 
 
 def _selector(target: str, values: Mapping[str, Any], elements: Mapping[str, Selector]) -> Selector:

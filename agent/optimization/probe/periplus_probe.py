@@ -125,6 +125,8 @@ COMMON_VARIABLES = re.compile(
 HIDDEN = "<redacted>"
 HURRIED_MS = 300.0
 """Time for a call on a locator that was found elsewhere a moment ago."""
+ENDLESS = ("websocket", "eventsource", "ping")
+"""Kinds of requests that stay open on an idle page."""
 MOST_NOTES, MOST_TEXT = 200, 4000
 _LIBRARY = 'Symbol.for("periplus.page.1")'
 
@@ -142,6 +144,9 @@ class ProbeSettings:
         self.token: str = said.get("token", "")
         self.answer_s: float = said.get("answer_s", 60.0)
         self.action_timeout_ms: float | None = said.get("action_timeout_ms")
+        self.settled = {(each[0], each[1]) for each in said.get("settled", ())}
+        """Test and selector of calls that failed on an idle page in an earlier run."""
+        self.settled_ms: float | None = said.get("settled_ms")
         self.library: str | None = said.get("library")
         """Source of the in-page library: then the elements that the locators of a test lead to are recorded.
         """
@@ -206,6 +211,8 @@ class ProbedTest:
         self.answers: list[dict[str, Any]] = []
         self.failure: dict[str, Any] | None = None
         self.artifacts: list[list[Any]] = []
+        self.open_requests: set[Any] = set()
+        """Requests of its pages that have no answer yet."""
         self.statuses: dict[str, int] = {}
         """HTTP statuses of the last documents, by address."""
 
@@ -444,6 +451,8 @@ class PlaywrightCall:
         or if only a failure would show that, and failures are answered.
         """
         settings = PROBE.settings
+        if settings and self._is_settled(settings):
+            return {**self.kwargs, "timeout": settings.settled_ms}
         if not (self.asked and settings and settings.action_timeout_ms) or "timeout" in self.kwargs:
             return self.kwargs
         drifted = self.selector in PROBE.drifted and self.kind in ("action", "shortcut", "assertion")
@@ -451,6 +460,14 @@ class PlaywrightCall:
             return self.kwargs
         self.hurried = True
         return {**self.kwargs, "timeout": HURRIED_MS if drifted else settings.action_timeout_ms}
+
+    def _is_settled(self, settings: ProbeSettings) -> bool:
+        """Whether its element was waited for in vain on an idle page, and the suite gives it no time of its own."""
+        known = PROBE.test is not None and (PROBE.test.node, self.selector) in settings.settled
+        own = "timeout" in self.kwargs or getattr(self.page, "_periplus_own_timeout", False)
+        return bool(
+            known and settings.port is None and settings.settled_ms and not own and not self.negative()
+        )
 
     def negative(self) -> bool:
         if self.name == "to_have_count":
@@ -488,6 +505,7 @@ class PlaywrightCall:
             "timeout_ms": own,
             "shortened": self.hurried
             or (own is None and self.kind in ("action", "shortcut") and _is_shortened(page)),
+            "idle": PROBE.test is not None and not PROBE.test.open_requests,
             "negative": self.negative(),
             "caught": is_caught(self.stack),
             "substituted": None,
@@ -1002,7 +1020,16 @@ def _listen(context: Any) -> None:
                 },
             )
 
+    def request(sent: Any) -> None:
+        if PROBE.test is not None and sent.resource_type not in ENDLESS:
+            PROBE.test.open_requests.add(sent)
+
+    def ended(sent: Any) -> None:
+        if PROBE.test is not None:
+            PROBE.test.open_requests.discard(sent)
+
     def requestfailed(request: Any) -> None:
+        ended(request)
         note(
             "answers",
             {
@@ -1018,6 +1045,8 @@ def _listen(context: Any) -> None:
         ("weberror", weberror),
         ("response", response),
         ("requestfailed", requestfailed),
+        ("request", request),
+        ("requestfinished", ended),
     ):
         _quietly(functools.partial(context.on, event, handler))
 

@@ -1,4 +1,4 @@
-// Where a drag takes hold and where it ends. The guard of the press stands on the dragged element (7_guard.js).
+// Which place of an element is pressed, where a drag takes hold and where it ends. The guard of the press stands on the dragged element (7_guard.js).
 
 /**
  * The places of a drag in pixels of the top viewport; `problem` says why it cannot be done.
@@ -21,6 +21,15 @@ function dragPlaces(token, drop) {
   if (!hit || !belongs(hit, entry.via, entry.el)) start = clickPoint(entry.via);
   const problem = start && inViewport(end) ? null : "both ends of it do not fit into the view";
   return { start, end, problem };
+}
+
+/** A place in the judged element, in pixels of the top viewport; `problem` says why it cannot be pressed. */
+function pressPlace(token, place) {
+  const entry = guarded;
+  if (!entry || entry.token !== token) return { at: null, problem: "it left the page after it was judged" };
+  if (!inViewport(placeIn(entry.via, place))) entry.via.scrollIntoView({ block: "nearest", inline: "nearest", behavior: "instant" });
+  const at = placeIn(entry.via, place);
+  return { at, problem: inViewport(at) ? null : "the place that is pressed is not in the view" };
 }
 
 function placeIn(el, [across, down]) {

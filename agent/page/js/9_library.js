@@ -48,6 +48,7 @@ const library = Object.freeze({
     if (unless !== null && now === unless) return json({ revision: now, same: true });
     return json({ ...pageFacts(), revision: now, html: snapshotHtml(JSON.parse(secretsJson), looks.get(token)) });
   },
+  pressPlace: (token, placeJson) => json(pressPlace(token, JSON.parse(placeJson))),
   dragPlaces: (token, dropJson) => json(dragPlaces(token, JSON.parse(dropJson))),
   slidTo: async (el) => json(await slidTo(el)),
   afterDrawing: async () => json(await afterDrawing()),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 
 from agent.healing.fingerprint_comparison import describe_verb_conflict
@@ -35,6 +35,8 @@ from kb_schema.text_similarity import meanings, words
 
 SAME_PLACE = 0.25
 """People drop at slightly different places: up to this fraction of the element's size they mean the same."""
+SAME_SPOT = 0.05
+"""On a drawing, something else may be a little beside: up to this fraction of its size presses mean the same."""
 _LITERAL = re.compile(r"""'[^']*'|"[^"]*"|\d+""")
 _DIGITS = re.compile(r"\d+")
 _GIVEN = ("data-qa", "data-testid", "id")
@@ -108,15 +110,21 @@ def have_same_args(one: TraceStep, other: TraceStep) -> bool:
     mine, its = one.args or {}, other.args or {}
     if one.action_type == "wait" and one.target is other.target:
         mine, its = _but_duration(mine), _but_duration(its)
-    if "drop" in mine and "drop" in its and is_done_alike(one, other):
-        mine, its = ({key: value for key, value in each.items() if key != "drop"} for each in (mine, its))
+    placed = ("drop", "place")
+    if any(key in mine and key in its for key in placed) and is_done_alike(one, other):
+        mine, its = ({key: value for key, value in each.items() if key not in placed} for each in (mine, its))
     return mine == its
 
 
 def is_done_alike(one: TraceStep, other: TraceStep) -> bool:
-    """Whether the same keys are held down, and a drag ends at about the same place of the same element."""
+    """Whether the same keys are held down, the same place of a drawing is pressed, and a drag ends at about the same
+    place of the same element.
+    """
     mine, its = one.args or {}, other.args or {}
     if mine.get("modifiers") != its.get("modifiers"):
+        return False
+    here, there = mine.get("place"), its.get("place")
+    if here != there and (here is None or there is None or _distance(here, there) > SAME_SPOT):
         return False
     drops = [DropPlace.model_validate(each["drop"]) for each in (mine, its) if each.get("drop")]
     if len(drops) < 2:
@@ -125,8 +133,12 @@ def is_done_alike(one: TraceStep, other: TraceStep) -> bool:
         {each.model_dump_json(include={"type", "value", "name", "role"}) for each in drop.target.strategies}
         for drop in drops
     ]
-    far = max(abs(left - right) for left, right in zip(drops[0].at, drops[1].at, strict=True))
-    return bool(ways[0] & ways[1]) and far <= SAME_PLACE
+    return bool(ways[0] & ways[1]) and _distance(drops[0].at, drops[1].at) <= SAME_PLACE
+
+
+def _distance(one: Sequence[float], other: Sequence[float]) -> float:
+    """Return how far two places of an element are apart, in fractions of its size."""
+    return max(abs(left - right) for left, right in zip(one, other, strict=True))
 
 
 def assign_step_symbols(rows: Sequence[Sequence[TraceStep]], pages: TracePages) -> list[list[int]]:
@@ -235,6 +247,7 @@ def _join_items(
             if len(samples[name]) < _SAMPLES and (step.html_before or step.html_after):
                 samples[name].append((step, row[:at]))
             alike_here = {f"{step.action_type}|{_skeleton(each)}" for each in step.target.strategies}
+            alike_here |= set(_list_kinds(step))
             for skeleton in alike_here:
                 alike[skeleton].add(name)
     candidates = sorted({name for names in alike.values() if len(names) > 1 for name in names})
@@ -244,6 +257,15 @@ def _join_items(
         if token is not None:
             classes.join([name, token])
     _join_single_choices(rows, heads, classes)
+
+
+def _list_kinds(step: TraceStep) -> Iterator[str]:
+    """Yield the tag and classes of a step's element as it was recorded; nothing if it was not, or has no classes."""
+    told = step.metadata.get(FINGERPRINT)
+    if isinstance(told, Mapping) and isinstance(told.get("attributes"), Mapping):
+        classes = told["attributes"].get("class")
+        if classes:
+            yield f"{step.action_type}|{told.get('tag')}.{classes}"
 
 
 def _join_single_choices(

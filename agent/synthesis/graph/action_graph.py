@@ -15,6 +15,7 @@ from kb_schema import action_types
 from kb_schema.base import Model, Probability
 from kb_schema.conditions import Condition
 from kb_schema.fingerprints import Fingerprint
+from kb_schema.io_specs import RankedExtraction
 from kb_schema.read_backs import PageReadBack
 from kb_schema.selectors import Selector
 
@@ -24,19 +25,25 @@ class GraphReading(Model):
 
     name: str = Field(min_length=1)
     selector: str = Field(min_length=1)
-    """CSS."""
+    """CSS; XPath if it begins with `/`."""
     pattern: str | None = None
+    ranked: RankedExtraction | None = None
+    """How the value is found among rows, if it is the least or greatest of a column; `selector` is the first row."""
 
 
 class GraphParameter(Model):
     """A variable of the graph and the source of its value."""
 
     name: str = Field(min_length=1)
-    source: Literal["input", "item", "output", "user_input"]
+    source: Literal["input", "item", "output", "user_input", "computed"]
     key: str = ""
+    formula: str = ""
+    """For the source `computed`: the two values with their sign, as a template: `{to} - {from}`."""
     description: str = ""
     secret: bool = False
     evidence: str = ""
+    optional: bool = False
+    """Whether runs may leave it out."""
     plain_number: bool = False
     """Whether the traces show only numbers without grouped thousands: others are typed so, too."""
 

@@ -169,8 +169,8 @@ class GraphSynthesizer(ABC):
 
     async def _loop(self, loop: LoopPattern) -> list[_SynthesizedNode]:
         rule = loop.rule
-        if rule.binding is not None:
-            self._declare(rule.binding)
+        for binding in filter(None, (rule.binding, rule.counted)):
+            self._declare(binding)
         rounds = [await self._nodes(each) for each in loop.rounds] or [await self._nodes(loop.body)]
         if not any(rounds):
             return []  # no row has a step in it
@@ -242,9 +242,13 @@ class GraphSynthesizer(ABC):
                 description=binding.description,
                 secret=binding.secret,
                 evidence=binding.evidence,
+                optional=binding.optional,
                 plain_number=binding.plain_number,
+                formula=binding.formula,
             ),
         )
+        for each in binding.parts:
+            self._declare(each)
 
     # -- the rules, which every strategy uses as a fallback
 
@@ -425,7 +429,7 @@ def _bindings(info: ParameterizableInfo | None) -> list[ValueBinding]:
     if info is None:
         return []
     targets = [] if info.target is None else [info.target.binding, *info.target.also]
-    readings = [each.reading for each in info.bindings.values() if each.reading is not None]
+    readings = [each.reading for each in (*info.bindings.values(), *targets) if each.reading is not None]
     return [*info.bindings.values(), *targets, *(each for reading in readings for each in reading.named_by)]
 
 
@@ -449,6 +453,7 @@ def _readings(patterns: ExtractedPatterns) -> dict[int, list[GraphReading]]:
                     name=binding.reading.name,
                     selector=binding.reading.selector,
                     pattern=binding.reading.pattern,
+                    ranked=binding.reading.ranked,
                 )
                 if reading not in found.setdefault(place, []):
                     found[place].append(reading)

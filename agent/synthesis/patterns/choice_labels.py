@@ -1,4 +1,4 @@
-"""Says what a chosen entry is called: the label of its select field or of its menu, or the heading of its column."""
+"""Says what a field or a chosen entry is called: the label of the field or of the menu, or the heading of the column."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from itertools import pairwise
 
 from agent.synthesis.alignment.aligned_traces import AlignedPosition, AlignedTraceSet, RowKey
+from agent.synthesis.traces.element_fingerprints import merge_step_fingerprints
 from agent.synthesis.traces.list_rows import find_list_row
 from agent.synthesis.traces.trace_pages import TracePage, TracePages
 from kb_schema.execution_traces import TraceStep
@@ -127,3 +128,21 @@ def _find_column_heading(element: Element, text: str) -> str:
         return ""
     holding = [each for each in row.elements() if squeeze(text_of(each, everything=True)) == squeeze(text)]
     return find_column_heading(row, holding[0])[:LONGEST_LABEL] if len(holding) == 1 else ""
+
+
+def read_recorded_label(position: AlignedPosition) -> str:
+    """Return the label, name attribute or id of a field that every recording of a position tells alike."""
+    known = merge_step_fingerprints(position.observed)
+    if known is None:
+        return ""
+    return known.label or known.name or known.attributes.get("name") or known.attributes.get("id") or ""
+
+
+def find_field_label(element: Element | None) -> str:
+    """Return what a field is called: its label, its name, or the words beside it."""
+    if element is None:
+        return ""
+    given = (
+        element.get("placeholder") or element.get("name") or find_field_words(element) or element.get("id")
+    )
+    return squeeze(label_text(element) or name_of(element) or given or "")[:80]

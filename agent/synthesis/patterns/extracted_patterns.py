@@ -11,13 +11,14 @@ from agent.synthesis.alignment.aligned_traces import AlignedPosition, RowKey
 from agent.synthesis.patterns.row_filters import ToldRowFilter
 from kb_schema.conditions import Condition
 from kb_schema.fingerprints import Fingerprint
+from kb_schema.io_specs import RankedExtraction
 from kb_schema.read_backs import PageReadBack
 from kb_schema.selectors import Selector
 
 UNKNOWN_CONDITION = "Unknown: runs diverge at this point"
 """The description of a branch without a condition, as MA words it."""
 
-ValueBindingSource = Literal["input", "item", "output", "user_input"]
+ValueBindingSource = Literal["input", "item", "output", "user_input", "computed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,9 @@ class PageReading:
     pattern: str | None = None
     """RE2 pattern; group 1 is the value."""
     named_by: tuple[ValueBinding, ...] = ()
-    """The variables of the selector."""
+    """The variables of the selector, or of what is ranked."""
+    ranked: RankedExtraction | None = None
+    """How the value is found among rows, if it is the least or greatest of a column; `selector` is the first row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +68,14 @@ class ValueBinding:
     """Whether nothing in the traces has the value: a person must give it."""
     plain_number: bool = False
     """Whether every value is a number without grouping of its thousands."""
+    optional: bool = False
+    """Whether runs may leave it out; no trace shows it."""
     whole: Mapping[RowKey, str] = field(default_factory=dict)
     """The variable in each row, where only its beginning was typed."""
+    parts: tuple[ValueBinding, ...] = ()
+    """Further variables of the template, or those of the formula."""
+    formula: str = ""
+    """For the source `computed`: the two values with their sign, as a template."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +137,8 @@ class LoopRule:
     told: ToldRowFilter | None = None
     """The rows that a text of an input tells; `binding` is its source."""
     binding: ValueBinding | None = None
+    counted: ValueBinding | None = None
+    """The source of the number of rows, if an input tells it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import Any
 
 from agent.synthesis.alignment.aligned_traces import RowKey
 from agent.synthesis.patterns.branch_conditions import BranchConditionFinder, DecisionPage, is_queryable
+from agent.synthesis.patterns.counted_rows import find_counted_row_filter, limit_rows
 from agent.synthesis.patterns.extracted_patterns import LoopRule
 from agent.synthesis.patterns.input_data_values import find_list_inputs
 from agent.synthesis.patterns.row_filters import (
@@ -188,10 +189,12 @@ class LoopConditionFinder:
             return None
         _, (row, named), seen = found
         typed = {key: passes[key].typed for key in seen} if searched else None
-        chosen = find_told_row_filter(seen, typed)
+        inputs = {key: passes[key].inputs or {} for key in seen}
+        chosen = find_counted_row_filter(seen, inputs) or find_told_row_filter(seen, typed, inputs)
         if chosen is None:
             return None
         template = "/".join(filter(None, (chosen.template, write_row_path(named, row))))
+        template = limit_rows(template) if chosen.count else template
         told = replace(chosen, template=template)
         return LoopRule("collection", chosen.evidence, shrinking=chosen.shrinking, told=told)
 

@@ -34,6 +34,7 @@ from agent.synthesis.patterns.aligned_rows import (
     targets_vary,
 )
 from agent.synthesis.patterns.branch_conditions import BranchConditionFinder, DecisionPage, InferredCondition
+from agent.synthesis.patterns.counted_rows import COUNT
 from agent.synthesis.patterns.decision_pages import DecisionPages
 from agent.synthesis.patterns.detour_evidence import find_thin_evidence
 from agent.synthesis.patterns.extracted_patterns import (
@@ -50,6 +51,7 @@ from agent.synthesis.patterns.loop_conditions import LoopConditionFinder, LoopPa
 from agent.synthesis.patterns.optional_fields import infer_given_condition, is_optional_field
 from agent.synthesis.patterns.position_patterns import PatternCollector, PositionClassifier
 from agent.synthesis.patterns.row_loop_bindings import RowLoopBinder, select_first_equal_row
+from agent.synthesis.patterns.row_templates import find_row_template
 from agent.synthesis.patterns.search_conditions import SearchConditionFinder
 from agent.synthesis.patterns.step_conditions import infer_postconditions
 from agent.synthesis.patterns.success_conditions import infer_read_back, infer_success_condition
@@ -58,6 +60,7 @@ from agent.synthesis.patterns.target_templates import TargetTemplate, find_targe
 from agent.synthesis.patterns.value_bindings import ValueBinder
 from agent.synthesis.traces.element_fingerprints import merge_step_fingerprints
 from agent.synthesis.traces.trace_pages import TracePages
+from agent.synthesis.utterances.part_openers import OPENS_PART
 from kb_schema.conditions import ElementHidden
 from kb_schema.selectors import Selector, ValueStrategy
 from kb_schema.templates import xpath_literal
@@ -278,7 +281,9 @@ class _Stretch:
         takers = frozenset().union(*(unit.rows for unit in part))
         decision = self._decided(part, takers & decisive, (rows - takers) & decisive, sights)
         positions = list(self._positions(part, rows))
-        if len(part) == 1 and part[0].loop is None and positions[0].alignment_type is AlignmentType.OPTIONAL:
+        opens = any(OPENS_PART in each.metadata for each in positions[0].observed)
+        single = len(part) == 1 and part[0].loop is None and not opens
+        if single and positions[0].alignment_type is AlignmentType.OPTIONAL:
             self._settler.settle(made, positions[0], decisive)
             made.info[positions[0].index] = self._optional(
                 positions[0], decision, takers, rows, decisive, sights
@@ -359,7 +364,9 @@ class _Stretch:
         here = [sights[row] for row in sorted(taken) if row in sights]
         there = [sights[row] for row in sorted(other) if row in sights]
         first = self._first_target(part, taken)
-        if first is not None and self._is_about_values(first, taken, other):
+        if any(OPENS_PART in each.metadata for each in self._aligned.positions[part[0].indices[0]].observed):
+            first = None
+        elif first is not None and self._is_about_values(first, taken, other):
             return None
         complete = len(here) == len(taken) and len(there) == len(other) and bool(here) and bool(there)
         found = None
@@ -476,9 +483,12 @@ class _Stretch:
         if rule.told is None:
             return rule
         binding = self._binder.bind_filter(rule.told.words, rule.told.label)
-        rows = TargetTemplate(rule.told.template, rule.told.words).selector(binding.name)
+        counted = self._binder.known(rule.told.counts) if rule.told.count else None
+        rows = TargetTemplate(rule.told.template, rule.told.words, (COUNT,) if counted else ()).selector(
+            binding.name, {COUNT: counted.name} if counted else {}
+        )
         over = ElementHidden(type="element_disappears", element=rows) if rule.shrinking else None
-        return replace(rule, collection=rows, condition=over, binding=binding)
+        return replace(rule, collection=rows, condition=over, binding=binding, counted=counted)
 
     def _turning(
         self,
@@ -539,7 +549,8 @@ class _Stretch:
         """Return for each round the text of the row that its first step acts on."""
         if not body or not targets_vary([cell.step for cell in body[0].cells.values()]):
             return {}
-        found = find_target_template(list(body[0].cells.values()), self._pages)
+        cells = list(body[0].cells.values())
+        found = find_target_template(cells, self._pages) or find_row_template(cells, self._pages, {})
         return {} if found is None else dict(found.words)
 
     def _after(self, row: RowKey, loop: AlignedLoop, units: list[AlignedUnit]) -> DecisionPage | None:

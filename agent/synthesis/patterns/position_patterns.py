@@ -26,14 +26,17 @@ from agent.synthesis.patterns.extracted_patterns import (
 )
 from agent.synthesis.patterns.nested_rows import find_nested_template
 from agent.synthesis.patterns.ordinal_targets import find_ordinal_target
-from agent.synthesis.patterns.row_columns import add_column_template, name_by_column
-from agent.synthesis.patterns.row_templates import find_row_template
+from agent.synthesis.patterns.ranked_rows import find_ranked_target
+from agent.synthesis.patterns.row_columns import add_column_template, name_by_column, take_other_words
+from agent.synthesis.patterns.row_templates import find_first_by_words, find_row_template
 from agent.synthesis.patterns.target_agreement import AgreedTarget, find_agreed_target, find_words_target
 from agent.synthesis.patterns.target_templates import (
+    OTHER_WORDS,
     PARAMETER,
     TargetTemplate,
     find_constant_target,
     find_data_template,
+    find_marked_target,
     find_target_template,
 )
 from agent.synthesis.patterns.value_bindings import ValueBinder
@@ -43,7 +46,9 @@ from kb_schema.conditions import Condition, ContextEquals
 from kb_schema.selectors import Selector, ValueStrategy
 from web_pages.page_texts import squeeze, text_of
 
-_OTHER_GESTURE = "it is dragged to different places, or pressed with different keys held down"
+_OTHER_GESTURE = (
+    "it is dragged to different places, or pressed at different places or with different keys held down"
+)
 UNTOLD = "the task descriptions "
 """With which the reasons begin for which descriptions tell too little, or too much."""
 _EARLIER_ROW = "earlier_row"
@@ -251,6 +256,9 @@ class PositionClassifier:
         many = steady and (self._was_one_of_many(cells) or self._says_an_input(cells))
         alone = steady and not many
         found = self._find_around(cells) if alone else self._find_varying(cells, many=many)
+        ranked = None if steady else self._find_ranked(position, cells, found)
+        if ranked is not None:
+            return replace(self._parameters(position, cells), target=ranked)
         if found is None or (len(set(found.words.values())) < 2 and not named):
             return None
         binding = (
@@ -268,8 +276,27 @@ class PositionClassifier:
             row: {PARAMETER: found.words[row], **{key: told[key][row] for key in found.also}} for row in seen
         }
         found = add_column_template(found, seen, values)
+        if not any(cell.row[1] for cell in cells):
+            found = take_other_words(found, seen, values)
+        if found.other_words:
+            further = self._binder.other_words(binding)
+            more, names = (*more, further), names | {OTHER_WORDS: further.name}
         target = TargetParameter(found.selector(binding.name, names), binding, found.words, more)
         return replace(info, target=target)
+
+    def _find_ranked(
+        self, position: AlignedPosition, cells: list[AlignedCell], found: TargetTemplate | None
+    ) -> TargetParameter | None:
+        """Return the target in the row with the extreme value of a column, if no input names the row."""
+        if found is not None and (found.also or self._binder.known(found.words) is not None):
+            return None
+        told = self._binder.list_texts([cell.row for cell in cells])
+        ranked = find_ranked_target(cells, self._pages, told, self._binder.find_shared_words(cells))
+        if ranked is None:
+            return None
+        named_by = self._binder.known(told[ranked.key]) if ranked.key else None
+        binding = self._binder.bind_ranked(ranked, position, named_by)
+        return TargetParameter(ranked.template.selector(binding.name), binding, ranked.template.words)
 
     def _was_one_of_many(self, cells: list[AlignedCell]) -> bool:
         """Whether what finds the target of all steps finds several elements on the page on which their traces began.
@@ -325,6 +352,9 @@ class PositionClassifier:
         return (
             by_inputs
             or find_ordinal_target(cells, self._pages, told)
+            or (found if found is not None and found.also else None)
+            or find_marked_target(cells, self._pages)
+            or (find_first_by_words(cells, self._pages, told) if told else None)
             or self._find_opened(cells)
             or found
             or (None if many else find_row_template(cells, self._pages, {}))

@@ -11,9 +11,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from agent.synthesis.alignment.aligned_traces import RowKey
-from agent.synthesis.patterns.target_templates import PARAMETER, TargetTemplate
+from agent.synthesis.patterns.row_templates import list_part_texts
+from agent.synthesis.patterns.target_templates import OTHER_WORDS, PARAMETER, TargetTemplate
 from agent.synthesis.traces.trace_pages import TracePage
-from kb_schema.templates import xpath_literal
+from kb_schema.templates import list_telling_words, xpath_literal
 from web_pages.element_tree import Element
 from web_pages.field_words import find_column_heading
 from web_pages.page_texts import squeeze, text_of
@@ -46,6 +47,71 @@ def drop_name(template: str) -> str:
             continue
         kept += [sign] if not depth else []
     return "".join(kept)
+
+
+def take_other_words(
+    found: TargetTemplate,
+    seen: Mapping[RowKey, tuple[TracePage, Element]],
+    values: Mapping[RowKey, Mapping[str, str]],
+) -> TargetTemplate:
+    """Return the template of a target inside a part; a run may give it further words of the part.
+
+    Two meetings are called "Standup": the day tells which. As it was, if the target itself has the name, or if a part
+    says nothing of its own beside it.
+    """
+    ends = [_find_part(each) for each in (found.template, *found.others)]
+    if not all(ends) or found.also or not _say_more(found, found.template[: ends[0]], seen, values):
+        return found
+    told = [
+        f"{each[:end]}[{{{{{OTHER_WORDS}|given_words}}}}]{each[end:]}"
+        for each, end in zip((found.template, *found.others), ends, strict=True)
+    ]
+    more = replace(found, template=told[0], others=tuple(told[1:]), other_words=True)
+    return more if all(_leads_to(each, seen, values) for each in told) else found
+
+
+def _leads_to(
+    template: str,
+    seen: Mapping[RowKey, tuple[TracePage, Element]],
+    values: Mapping[RowKey, Mapping[str, str]],
+) -> bool:
+    return all(
+        page.stored.resolve_template(template, values[row]) == (element,)
+        for row, (page, element) in seen.items()
+    )
+
+
+def _say_more(
+    found: TargetTemplate,
+    part: str,
+    seen: Mapping[RowKey, tuple[TracePage, Element]],
+    values: Mapping[RowKey, Mapping[str, str]],
+) -> bool:
+    """Whether each part has words that those of the other traces do not have, beside its name. `part`: its template."""
+    texts = {
+        row: {
+            said for each in page.stored.resolve_template(part, values[row]) for said in list_part_texts(each)
+        }
+        for row, (page, _) in seen.items()
+    }
+    common = set.intersection(*texts.values())
+    return all(
+        any(map(list_telling_words, said - common - {found.words[row]})) for row, said in texts.items()
+    )
+
+
+def _find_part(template: str) -> int:
+    """Return where the step of the part that has the name ends in a template; 0 if that is the target itself."""
+    depth, quote, named = 0, "", False
+    for at, sign in enumerate(template):
+        if quote or sign in "'\"":
+            quote = "" if sign == quote else quote or sign
+        elif sign in "[]":
+            depth += 1 if sign == "[" else -1
+        named = named or template.startswith(f"{{{{{PARAMETER}", at)
+        if named and not depth and not quote and template.startswith("/", at + 1):
+            return at + 1
+    return 0
 
 
 def name_by_column(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from agent.synthesis.alignment.aligned_traces import RowKey
 from kb_schema.selectors import css
@@ -72,6 +72,10 @@ class ToldRowFilter:
     shrinking: bool
     """Whether a row no longer matches after it was acted on."""
     evidence: str
+    count: str = ""
+    """The input that tells how many of these rows, from the first, are acted on; empty: all of them."""
+    counts: Mapping[RowKey, str] = field(default_factory=dict)
+    """Its value in each pass."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -105,12 +109,13 @@ def find_row_filter(
 def find_told_row_filter(
     passes: Mapping[RowKey, tuple[Sequence[ListSnapshot], ListSnapshot | None]],
     typed: Mapping[RowKey, frozenset[str]] | None = None,
+    inputs: Mapping[RowKey, Mapping[str, object]] | None = None,
 ) -> ToldRowFilter | None:
     """Return the column whose text, or a word of it, all rows acted on in a pass have, and no other row; None if none.
 
     The text differs between passes, and several rows were acted on in at least two of them, for a whole text in one:
-    else the name of a row would be such a text. Returns None if two columns explain it. With `typed`, only a whole text
-    counts that is one of those of its pass.
+    else the name of a row would be such a text. Returns None if two columns explain it, unless the text of one of them
+    alone is one of the `inputs` in every pass. With `typed`, only a whole text counts that is one of those of its pass.
     """
     told = {key: each for key, each in passes.items() if each[0]}
     if len(told) < 2:
@@ -127,9 +132,18 @@ def find_told_row_filter(
                     for words, each in found.items()
                     if all(word in typed[key] for key, word in each.words.items())
                 }
+            if len(found) > 1:
+                found = {words: each for words, each in found.items() if find_input(each.words, inputs or {})}
             if len(found) == 1:
                 return next(iter(found.values()))
     return None
+
+
+def find_input(words: Mapping[RowKey, str], inputs: Mapping[RowKey, Mapping[str, object]]) -> str | None:
+    """Return the name of the input that is this text in every pass; None if there is none."""
+    shared = set.intersection(*(set(inputs.get(key, {})) for key in words)) if words else set()
+    found = [name for name in shared if all(inputs[key][name] == word for key, word in words.items())]
+    return min(found, key=lambda name: (len(name), name), default=None)
 
 
 def _find_told_columns(
@@ -142,7 +156,7 @@ def _find_told_columns(
     found: dict[tuple[str, ...], ToldRowFilter] = {}
     shown = next(iter(passes.values()))[0][0]
     row = shown.rows[shown.at]
-    for path in _list_columns(shown):
+    for path in list_columns(shown):
         words = {
             key: _find_told_word(each, path, whole=whole, shrinking=shrinking) for key, each in passes.items()
         }
@@ -153,7 +167,7 @@ def _find_told_columns(
         template = f"//{row.tag}[{path}{said}]"
         if not all(_fits_word(each, template, known[key], shrinking) for key, each in passes.items()):
             continue
-        label = _find_heading(row, path)
+        label = find_heading(row, path)
         count = sum(len(before) for before, _ in passes.values())
         evidence = (
             f"{'' if whole else 'a word of '}{label or path} is the same in the {count} rows of each demonstration,"
@@ -163,7 +177,7 @@ def _find_told_columns(
     return found
 
 
-def _list_columns(shown: ListSnapshot) -> Iterator[str]:
+def list_columns(shown: ListSnapshot) -> Iterator[str]:
     """Yield the paths of the short texts in the row acted on, as XPath from the row, the outermost first."""
     row = shown.rows[shown.at]
     for node in row.descendants():
@@ -187,8 +201,8 @@ def _find_told_word(
 ) -> str | None:
     """Return what a column has in all rows acted on in a pass and in no other row: its text, or the words in it."""
     acted, others = _sides([one], shrinking=shrinking)
-    texts = [_read_column(row, path) or "" for row, _ in acted]
-    left = [_read_column(row, path) or "" for row in others]
+    texts = [read_column(row, path) or "" for row, _ in acted]
+    left = [read_column(row, path) or "" for row in others]
     if whole:
         return texts[0] if set(texts) == {texts[0]} and texts[0] not in left else None
     told, others_told = (
@@ -204,7 +218,8 @@ def _find_told_word(
     )
 
 
-def _read_column(row: Element, path: str) -> str | None:
+def read_column(row: Element, path: str) -> str | None:
+    """Return the text of a row at a path of `list_columns`; None if it has none there."""
     node: Element | None = row
     for part in path.split("/"):
         tag, _, number = part.rstrip("]").partition("[")
@@ -213,7 +228,7 @@ def _read_column(row: Element, path: str) -> str | None:
     return None if node is None else squeeze(text_of(node)) or None
 
 
-def _find_heading(row: Element, path: str) -> str:
+def find_heading(row: Element, path: str) -> str:
     """Return the heading of a table's column; empty if it has none."""
     tag, _, number = path.split("/", maxsplit=1)[0].rstrip("]").partition("[")
     same = [each for each in row.elements() if each.tag == tag and tag in CELLS]

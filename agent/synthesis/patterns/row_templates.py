@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 
 from agent.synthesis.alignment.aligned_traces import AlignedCell, RowKey
-from agent.synthesis.patterns.target_templates import PARAMETER, TargetTemplate
+from agent.synthesis.patterns.target_templates import PARAMETER, TargetTemplate, put_marks, read_mark
 from agent.synthesis.traces.list_rows import is_marked_row, list_alike_parts
 from agent.synthesis.traces.trace_pages import TracePage, TracePages
 from kb_schema.templates import list_telling_words, xpath_literal
@@ -34,10 +34,14 @@ LONGEST_NAME = 160
 MOST_NAMES = 12
 """Texts of a part that are tried as its name."""
 MOST_TEMPLATES = 60
+LEAST_FIRST = 3
+"""Traces that must have taken the first of the parts that an input means."""
 MOST_CLASSES = 3
 """Classes, and icons, that are tried as what tells a target from others in its part."""
-_WHOLE = frozenset({"html", "body", "main", "form", "table", "tbody", "ul", "ol", "select"})
+_WHOLE = frozenset({"html", "body", "main", "select"})
 """Elements that hold the parts."""
+_HOLDING = frozenset({"form", "table", "tbody", "ul", "ol"})
+"""Elements that hold parts, or are parts themselves where several of a kind stand side by side: a form for each card."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +50,8 @@ class SeenTarget:
 
     page: TracePage
     element: Element
+    mark: Mapping[str, str] = field(default_factory=dict)
+    """The input that names a class of the element, with its word; empty if none does."""
 
     @property
     def chain(self) -> list[Element]:
@@ -132,28 +138,49 @@ def find_row_template(
                 words[row] = said
             if len(words) != len(seen) or len(set(words.values())) < 2:
                 continue
-            found = _with_others(TargetTemplate(template, words), naming, level, seen, told)
+            also = tuple(key for key in every[0].mark if f"{{{{{key}}}}}" in template)
+            found = _with_others(TargetTemplate(template, words, also), naming, level, seen, told)
             if not all(
-                each.page.stored.resolve_template(found.template, _values(found, row, told))
+                each.page.stored.resolve_template(found.template, _values(found, row, told, each.mark))
                 == (each.element,)
                 for row, each in seen.items()
             ):
                 continue
-            if found.also or (not told and all(naming.tells_apart(each.chain[level]) for each in every)):
+            if set(found.also) - set(every[0].mark) or (
+                not told and all(naming.tells_apart(each.chain[level]) for each in every)
+            ):
                 return found
             named = named or found  # a part around it may have the words of further inputs
     return named or (_find_by_words(seen, told, one_of_many=one_of_many) if told else None)
 
 
+def find_first_by_words(
+    cells: Sequence[AlignedCell], pages: TracePages, told: Mapping[str, Mapping[RowKey, str]]
+) -> TargetTemplate | None:
+    """Return the template of the first part that has all words of some inputs; None if there is none.
+
+    In at least three traces it was the first, and in one of them there were several: a list of suggestions.
+    """
+    seen = look_at_targets(cells, pages)
+    if seen is None or len(seen) < LEAST_FIRST:
+        return None
+    return _find_by_words(seen, told, one_of_many=True, first=True)
+
+
 def _find_by_words(
-    seen: Mapping[RowKey, SeenTarget], told: Mapping[str, Mapping[RowKey, str]], *, one_of_many: bool
+    seen: Mapping[RowKey, SeenTarget],
+    told: Mapping[str, Mapping[RowKey, str]],
+    *,
+    one_of_many: bool,
+    first: bool = False,
 ) -> TargetTemplate | None:
     """Return the template of a part that has all words of some inputs in every trace, in any order and case.
 
-    "The savings account of Ann ending in 3891" means the part `Savings ****3891, Ann`.
+    "The savings account of Ann ending in 3891" means the part `Savings ****3891, Ann`. `first`: of several such
+    parts the first.
     """
     every = list(seen.values())
-    inner = list(_inner_steps([each.element for each in every]))
+    inner = list(list_inner_steps([each.element for each in every]))
     for level in range(min(len(each.chain) for each in every)):
         parts = {row: each.chain[level] for row, each in seen.items()}
         if not _repeat(list(parts.values()), known=one_of_many):
@@ -164,11 +191,13 @@ def _find_by_words(
         for main, *others in _orders(keys, told):
             told_by = _predicate(told[main], parts) + "".join(f"[{{{{{each}|words}}}}]" for each in others)
             for step in inner if level else [""]:
-                found = TargetTemplate(f"{part}{told_by}{step}", dict(told[main]), tuple(others))
+                template = f"({part}{told_by}{step})[1]" if first else f"{part}{told_by}{step}"
+                found = TargetTemplate(template, dict(told[main]), tuple(others))
                 if all(
-                    each.page.stored.resolve_template(found.template, _values(found, row, told)) == (each.element,)
+                    each.page.stored.resolve_template(found.template, _values(found, row, told, each.mark))
+                    == (each.element,)
                     for row, each in seen.items()
-                ):  # fmt: skip
+                ):
                     return found
     return None
 
@@ -188,13 +217,15 @@ def _list_inputs_by_words(
         row: {word for text in list_part_texts(part) for word in list_telling_words(text)}
         for row, part in parts.items()
     }
-    found: dict[tuple[tuple[str, ...], ...], str] = {}
-    for key in sorted(told, key=lambda each: (len(each), each)):
+    found: list[str] = []
+    for key in sorted(told, key=lambda each: (-len("".join(told[each].values())), len(each), each)):
         words = {row: list_telling_words(told[key][row]) for row in parts}
         fits = all(each and said[row].issuperset(each) for row, each in words.items())
-        if fits and key.isidentifier() and key != PARAMETER:
-            found.setdefault(tuple(words[row] for row in sorted(words)), key)
-    return list(found.values())
+        if not fits or not key.isidentifier() or key == PARAMETER:
+            continue
+        if not any(_has_words_of(told[other], told[key]) for other in found):
+            found.append(key)
+    return found
 
 
 def _orders(keys: Sequence[str], told: Mapping[str, Mapping[RowKey, str]]) -> Iterator[tuple[str, ...]]:
@@ -233,10 +264,10 @@ def _with_others(
     """Return the template with the other inputs whose text, or words, the part has in every trace."""
     parts = {row: each.chain[level] for row, each in seen.items()}
     by_words = _list_inputs_by_words(parts, told)
-    for key, texts in told.items():
+    for key, texts in sorted(told.items(), key=lambda each: -len("".join(each[1].values()))):
         exact = all(texts[row] in list_part_texts(part) for row, part in parts.items())
         named = any(texts[row] == found.words[row] for row in seen)
-        said_already = any(told[other] == texts for other in found.also)
+        said_already = any(_has_words_of(each, texts) for each in (found.words, *map(told.get, found.also)))
         if named or said_already or not key.isidentifier() or key == PARAMETER:
             continue
         if not exact and (key not in by_words or len(set(texts.values())) < 2):
@@ -247,16 +278,28 @@ def _with_others(
         template = found.template.replace(naming.predicate, naming.predicate + more, 1)
         more_told = TargetTemplate(template, found.words, (*found.also, key))
         if all(
-            each.element in each.page.stored.resolve_template(template, _values(more_told, row, told))
+            each.element
+            in each.page.stored.resolve_template(template, _values(more_told, row, told, each.mark))
             for row, each in seen.items()
         ):
             found = more_told
     return found
 
 
-def _values(found: TargetTemplate, row: RowKey, told: Mapping[str, Mapping[RowKey, str]]) -> dict[str, str]:
+def _has_words_of(said: Mapping[RowKey, str] | None, texts: Mapping[RowKey, str]) -> bool:
+    """Whether a text has all words of another in every trace: "Sarah Chen" those of the given name "Sarah"."""
+    words = {row: list_telling_words(each) for row, each in texts.items()}
+    return said is not None and all(
+        each and {*list_telling_words(said[row])}.issuperset(each) for row, each in words.items()
+    )
+
+
+def _values(
+    found: TargetTemplate, row: RowKey, told: Mapping[str, Mapping[RowKey, str]], mark: Mapping[str, str]
+) -> dict[str, str]:
     """Return the parameters of a template in one trace."""
-    return {PARAMETER: found.words[row], **{key: told[key][row] for key in found.also}}
+    also = {key: told[key][row] for key in found.also if key not in mark}
+    return {PARAMETER: found.words[row], **mark, **also}
 
 
 def list_part_texts(part: Element) -> set[str]:
@@ -274,7 +317,11 @@ def look_at_targets(cells: Sequence[AlignedCell], pages: TracePages) -> dict[Row
 
 def _look(cell: AlignedCell, pages: TracePages) -> SeenTarget | None:
     found = pages.find_target(cell.step)
-    return None if found is None or found[1].root.kind != "document" else SeenTarget(*found)
+    return (
+        None
+        if found is None or found[1].root.kind != "document"
+        else SeenTarget(*found, read_mark(cell.step))
+    )
 
 
 def _word_for(
@@ -284,7 +331,7 @@ def _word_for(
     for said in dict.fromkeys(texts):
         if not said or len(said) > LONGEST_NAME or (known is not None and said not in known):
             continue
-        found = seen.page.stored.resolve_template(template, {PARAMETER: said})
+        found = seen.page.stored.resolve_template(template, {PARAMETER: said, **seen.mark})
         if seen.element in found and (known is not None or len(found) == 1):
             return said
     return None
@@ -299,7 +346,7 @@ def _templates(
     seen: Sequence[SeenTarget], one_of_many: bool, marked_only: bool, *, word: bool
 ) -> Iterator[tuple[str, PartNaming, int]]:
     """Yield templates, the nearest part first, with the place of the name and the level of the part."""
-    inner = list(_inner_steps([each.element for each in seen]))
+    inner = [*_marked_steps(seen), *list_inner_steps([each.element for each in seen])]
     for level in range(min(len(each.chain) for each in seen)):
         parts = [each.chain[level] for each in seen]
         classes = list_common_classes(parts) if len({part.tag for part in parts}) == 1 else []
@@ -343,7 +390,10 @@ def _holds_like(part: Element, classes: Sequence[str]) -> bool:
 
 def _repeat(parts: Sequence[Element], *, known: bool) -> bool:
     """Whether these are parts of one kind, of which a page has several, or had as is `known`."""
-    if len({part.tag for part in parts}) != 1 or parts[0].tag in _WHOLE:
+    tag = parts[0].tag
+    if tag in _WHOLE or any(part.tag != tag for part in parts):
+        return False
+    if tag in _HOLDING and not all(map(list_alike_parts, parts)):
         return False
     if any(len(text_of(part, everything=True)) > LONGEST_PART for part in parts):
         return False
@@ -371,7 +421,14 @@ def _namings(part: Element, *, word: bool) -> Iterator[PartNaming]:
     yield from islice(found, MOST_NAMES)
 
 
-def _inner_steps(elements: Sequence[Element]) -> Iterator[str]:
+def _marked_steps(seen: Sequence[SeenTarget]) -> Iterator[str]:
+    """Yield XPath steps from the part to a target with a class that an input names."""
+    first = seen[0]
+    for name in list_stable_classes(first.element) if all(each.mark for each in seen) else ():
+        yield from put_marks(f"//{first.element.tag}{require_class(name)}", first.mark)
+
+
+def list_inner_steps(elements: Sequence[Element]) -> Iterator[str]:
     """Yield XPath steps from the part to the target, the most telling first."""
     tags = {each.tag for each in elements}
     if len(tags) != 1:

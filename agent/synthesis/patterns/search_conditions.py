@@ -145,17 +145,13 @@ class SearchConditionFinder:
                 return None
             return SearchTarget(constant, dict.fromkeys(cells, constant), "the next target")
         lifted = find_target_template(steps, self._pages)
-        if lifted is None:
+        if lifted is None or lifted.also:
             return None
-        position = self._aligned.positions[self._index(steps[0])]
-        binding = self._binder.bind(lifted.words, position, "row")
-        if binding.source != "input" or binding.template != f"{{{binding.name}}}":
+        binding = self._binder.known(lifted.words)
+        if binding is None or binding.source != "input" or binding.template != f"{{{binding.name}}}":
             return None
         own = {row: lifted.filled(lifted.words[cell.row]) for row, cell in cells.items()}
         return SearchTarget(lifted.selector(binding.name), own, f"the element that {binding.name} names")
-
-    def _index(self, cell: AlignedCell) -> int:
-        return next(p.index for p in self._aligned.positions if p.cells.get(cell.row) == cell)
 
     # -- a text of the task description
 

@@ -13,19 +13,27 @@ from agent.synthesis.alignment.aligned_traces import AlignedCell, RowKey
 from agent.synthesis.patterns.quoted_texts import find_list_end_selector, find_quoted_template
 from agent.synthesis.traces.list_rows import find_list_row
 from agent.synthesis.traces.trace_pages import TracePage, TracePages
-from agent.synthesis.utterances.utterance_mentions import NAME, list_data_attributes
+from agent.synthesis.utterances.markup_mentions import split_class
+from agent.synthesis.utterances.utterance_mentions import MARK, MENTION, NAME, list_data_attributes
+from kb_schema.execution_traces import TraceStep
 from kb_schema.selectors import Selector, TemplateStrategy, ValueStrategy
 from kb_schema.templates import fill_selector, rename_selector_parameter, xpath_literal
 from web_pages.element_tree import Element
 from web_pages.page_texts import own_texts, squeeze, text_of
 from web_pages.selectors.generated_names import is_made_up_id
 from web_pages.selectors.row_selectors import build_row_selector
-from web_pages.selectors.stable_attributes import find_text_flaw
+from web_pages.selectors.stable_attributes import find_text_flaw, list_stable_classes
 
 PARAMETER = "row"
+OTHER_WORDS = "other_words"
+"""The parameter for further words of a part, in templates."""
+ALSO = "_also"
+"""What follows the name of the input that names a part, in the name of the optional input for further words of it."""
 MOST_TEMPLATES = 6
 _NUMBERED = re.compile(r"#?(?P<number>\d+)(?P<mark>[.:)] | - )(?P<name>\S.*)")
 _COUNT = re.compile(r"[([]?\d+[)\]]?")
+_CLASS = re.compile(r"' ([^\s']+) '")
+"""A class, as XPath compares it."""
 MOST_WORDS = 8
 """Maximum number of texts of a row that are tried."""
 
@@ -42,14 +50,22 @@ class TargetTemplate:
     others: tuple[str, ...] = ()
     """Further templates with the same parameters that lead to the same elements."""
 
+    other_words: bool = False
+    """Whether the template may be given further words of the part: where several parts are called alike."""
+
     def selector(self, name: str, also: Mapping[str, str] | None = None) -> Selector:
         """Return the selector with this parameter name; `also` has the names of the further inputs, by key."""
         names = {PARAMETER: name, **{key: (also or {}).get(key, key) for key in self.also}}
         told = tuple(names.values())
+        if self.other_words:
+            names[OTHER_WORDS] = (also or {}).get(OTHER_WORDS, f"{name}{ALSO}")
         return Selector(
             strategies=tuple(
                 TemplateStrategy(
-                    type="parameterized_xpath", template=each, parameters=told, required_context=told
+                    type="parameterized_xpath",
+                    template=each,
+                    parameters=tuple(names.values()),
+                    required_context=told,
                 )
                 for each in (_rename(template, names) for template in (self.template, *self.others))
             )
@@ -74,6 +90,8 @@ class _TemplateTarget:
     target: Selector
     name: str | None
     """The name of the element in the task description."""
+    mark: Mapping[str, str]
+    """The input that names a class of the element, with its word; empty if none does."""
 
 
 def find_target_template(cells: Sequence[AlignedCell], pages: TracePages) -> TargetTemplate | None:
@@ -96,10 +114,11 @@ def find_target_template(cells: Sequence[AlignedCell], pages: TracePages) -> Tar
         known = {row: said for row, said in words.items() if said is not None}
         if len(known) == len(seen):
             known = _by_naming_column(template, seen) or known
+            also = tuple(key for each in seen.values() for key in each.mark if f"{{{{{key}}}}}" in template)
             return (
                 _without_numbers(template, known, seen)
                 or _without_counts(template, known, seen)
-                or TargetTemplate(template, known)
+                or TargetTemplate(template, known, also[:1])
             )
     told = find_quoted_template({row: each.target for row, each in seen.items()}, PARAMETER)
     return None if told is None else TargetTemplate(*told)
@@ -142,7 +161,46 @@ def _look(cell: AlignedCell, pages: TracePages) -> _TemplateTarget | None:
     step, found = cell.step, pages.find_target(cell.step)
     if found is None or not isinstance(step.target, Selector):
         return None
-    return _TemplateTarget(*found, step.target, step.metadata.get(NAME))
+    return _TemplateTarget(*found, step.target, step.metadata.get(NAME), read_mark(step))
+
+
+def read_mark(step: TraceStep) -> dict[str, str]:
+    """Return the input that names a class of a step's element, with its word; empty if none does."""
+    return {step.metadata[MENTION]: step.metadata[MARK]} if MARK in step.metadata else {}
+
+
+def put_marks(template: str, mark: Mapping[str, str]) -> Iterator[str]:
+    """Yield an XPath template with an input in place of the word in a class, once for each class that has it."""
+    for key, word in mark.items():
+        for literal in dict.fromkeys(_CLASS.findall(template)):
+            affixes = split_class(literal, word)
+            if affixes is not None:
+                yield template.replace(f"' {literal} '", f"' {affixes[0]}{{{{{key}}}}}{affixes[1]} '")
+
+
+def find_marked_target(cells: Sequence[AlignedCell], pages: TracePages) -> TargetTemplate | None:
+    """Return the template of the only element of a page with a class that an input names; None if there is none."""
+    seen = {
+        cell.row: (found, read_mark(cell.step)) for cell in cells if (found := pages.find_target(cell.step))
+    }
+    if len(seen) != len(cells) or not all(mark for _, mark in seen.values()):
+        return None
+    (_, element), mark = next(iter(seen.values()))
+    words = {row: next(iter(each.values())) for row, (_, each) in seen.items()}
+    for name in list_stable_classes(element):
+        affixes = split_class(name, next(iter(mark.values())))
+        if affixes is None:
+            continue
+        said = f"' {affixes[0]}{{{{{PARAMETER}}}}}{affixes[1]} '"
+        found = TargetTemplate(
+            f"//{element.tag}[contains(concat(' ', normalize-space(@class), ' '), {said})]", words
+        )
+        if all(
+            page.stored.resolve_template(found.template, {PARAMETER: words[row]}) == (target,)
+            for row, ((page, target), _) in seen.items()
+        ):
+            return found
+    return None
 
 
 def _templates(seen: Iterable[_TemplateTarget]) -> Iterator[str]:
@@ -152,6 +210,7 @@ def _templates(seen: Iterable[_TemplateTarget]) -> Iterator[str]:
         if row is not None:
             strategy = row.selector.strategies[0]
             if isinstance(strategy, TemplateStrategy):
+                yield from put_marks(strategy.template, each.mark)
                 yield from _by_its_words(strategy.template, every)
                 yield strategy.template
     for each in every:
@@ -272,7 +331,7 @@ def _leads_to(numbered: re.Match[str], element: Element) -> bool:
 
 def _finds(template: str, said: str, seen: _TemplateTarget) -> bool:
     """Whether the template leads to the target alone, with this text."""
-    return seen.page.stored.resolve_template(template, {PARAMETER: said}) == (seen.element,)
+    return seen.page.stored.resolve_template(template, {PARAMETER: said, **seen.mark}) == (seen.element,)
 
 
 def _by_its_words(template: str, seen: Sequence[_TemplateTarget]) -> Iterator[str]:

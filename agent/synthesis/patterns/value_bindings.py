@@ -8,11 +8,18 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property, lru_cache
 from typing import Any
 
 from agent.synthesis.alignment.aligned_traces import AlignedCell, AlignedPosition, AlignedTraceSet, RowKey
-from agent.synthesis.patterns.choice_labels import describe_choice, find_choice_label
+from agent.synthesis.patterns.choice_labels import (
+    describe_choice,
+    find_choice_label,
+    find_field_label,
+    read_recorded_label,
+)
+from agent.synthesis.patterns.combined_values import find_computed_value, find_joined_value
 from agent.synthesis.patterns.extracted_patterns import PageReading, ValueBinding
 from agent.synthesis.patterns.input_data_values import (
     find_item_fields,
@@ -22,22 +29,21 @@ from agent.synthesis.patterns.input_data_values import (
 )
 from agent.synthesis.patterns.opened_names import find_opened_names
 from agent.synthesis.patterns.page_readings import find_page_reading
+from agent.synthesis.patterns.ranked_rows import RankedTarget
 from agent.synthesis.patterns.read_rows import find_row_reading
+from agent.synthesis.patterns.target_templates import ALSO
 from agent.synthesis.patterns.value_texts import (
     are_beginnings,
     find_text_around,
     match_other_letters,
     may_contain,
 )
-from agent.synthesis.traces.element_fingerprints import merge_step_fingerprints
 from agent.synthesis.traces.trace_pages import TracePages
 from agent.synthesis.utterances.value_forms import build_identifier
 from kb_schema.selectors import Selector, Strategy
-from kb_schema.templates import as_text
+from kb_schema.templates import as_text, fill
 from kb_schema.text_similarity import words_likeness
-from web_pages.accessible_names import label_text, name_of
 from web_pages.element_tree import Element
-from web_pages.field_words import find_field_words
 from web_pages.form_fields import is_search_field
 from web_pages.page_texts import squeeze, text_of
 
@@ -85,6 +91,7 @@ class ValueBinder:
             or self._from_inputs(texts, label)
             or self._from_lists(texts, label)
             or self._as_before(texts, label)
+            or (None if chosen else self._from_several(texts, label or key))
             or self._from_search(texts, position, label)
             or (None if chosen else self._from_rows(texts, position, label or key))
             or self._from_pages(texts, position, label or key, own_page=not chosen)
@@ -113,6 +120,33 @@ class ValueBinder:
         return ValueBinding(
             name, "user_input", f"{{{name}}}", description=label, evidence=told, only_asked=True
         )
+
+    def other_words(self, named: ValueBinding) -> ValueBinding:
+        """Return the optional input for further words of the part that another input names."""
+        name = self._named(f"{named.name}{ALSO}", f"other words of {named.name}")
+        about = f"other words of what {named.name} names, where several are called alike"
+        return ValueBinding(
+            name, "user_input", f"{{{name}}}", description=about, evidence="it may be left out", optional=True
+        )
+
+    def bind_ranked(
+        self, ranked: RankedTarget, position: AlignedPosition, named_by: ValueBinding | None
+    ) -> ValueBinding:
+        """Return the source of the text of a row that has the least or greatest value of a column."""
+        order = ranked.reading.order if named_by is None else named_by.template
+        reading = ranked.reading.model_copy(update={"order": order})
+        measures = "_or_".join(reading.columns)
+        name = self._named(f"{measures}_shown", f"page {reading.model_dump_json()}")
+        told = f"in every demonstration the row with the {order} {measures} of {reading.selector}"
+        first = f"({reading.selector})[1]"
+        at_hand = PageReading(name, first, None, () if named_by is None else (named_by,), reading)
+        return ValueBinding(name, "output", f"{{{name}}}", str(position.index), at_hand, evidence=told)
+
+    def find_shared_words(self, cells: Iterable[AlignedCell]) -> str:
+        """Return the words that the task descriptions of these traces have in common."""
+        known = (self._aligned.traces.get(cell.row[0]) for cell in cells)
+        told = [set(each.task_description.lower().split()) for each in known if each is not None]
+        return " ".join(sorted(set.intersection(*told))) if told else ""
 
     def list_texts(self, rows: Iterable[RowKey]) -> dict[str, dict[RowKey, str]]:
         """Return the texts of the input data that every trace has, by input."""
@@ -183,7 +217,7 @@ class ValueBinder:
     def label(self, position: AlignedPosition) -> str:
         """Return the label of the element at a position; without its page, what recordings say of it."""
         element = self._element(position)
-        return _called(element) or ("" if element is not None else _label_in_recordings(position))
+        return find_field_label(element) or ("" if element is not None else read_recorded_label(position))
 
     # -- the sources
 
@@ -216,6 +250,35 @@ class ValueBinder:
             description=label,
             evidence=told,
             plain_number=_are_plain_numbers(texts),
+        )
+
+    def _from_several(self, texts: Mapping[RowKey, str], label: str) -> ValueBinding | None:
+        """Bind to several inputs, whose texts a value has, or to a value that is computed of two."""
+        told = self.list_texts(texts)
+        joined = find_joined_value(texts, told)
+        found = joined or find_computed_value(texts, told)
+        if found is None:
+            return None
+        bound = [self._from_inputs(told[key], "") for key in found.keys]
+        known = {key: each for key, each in zip(found.keys, bound, strict=True) if each is not None}
+        if len(known) < len(found.keys):
+            return None
+        template = fill(found.template, {key: each.template for key, each in known.items()})
+        first, *others = known.values()
+        evidence = f"{template} in {len(texts)} of {len(texts)} rows"
+        if joined is not None:
+            return replace(
+                first, template=template, description=label, evidence=evidence, parts=tuple(others)
+            )
+        name = self._named(build_identifier(label) or "value", f"formula {template}")
+        return ValueBinding(
+            name,
+            "computed",
+            f"{{{name}}}",
+            description=label,
+            evidence=evidence,
+            parts=(first, *others),
+            formula=template,
         )
 
     def _from_lists(self, texts: Mapping[RowKey, str], label: str) -> ValueBinding | None:
@@ -427,23 +490,6 @@ class ValueBinder:
                         return element
                 return None
         return None
-
-
-def _label_in_recordings(position: AlignedPosition) -> str:
-    """Return the label, name attribute or id of a field that every recording of a position tells alike."""
-    known = merge_step_fingerprints(position.observed)
-    if known is None:
-        return ""
-    return known.label or known.name or known.attributes.get("name") or known.attributes.get("id") or ""
-
-
-def _called(element: Element | None) -> str:
-    if element is None:
-        return ""
-    given = (
-        element.get("placeholder") or element.get("name") or find_field_words(element) or element.get("id")
-    )
-    return squeeze(label_text(element) or name_of(element) or given or "")[:80]
 
 
 def _are_plain_numbers(texts: Mapping[RowKey, str]) -> bool:

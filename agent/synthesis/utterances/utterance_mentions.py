@@ -13,7 +13,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from agent.synthesis.traces.trace_pages import TracePage, TracePages
+from agent.synthesis.utterances.markup_mentions import find_markup_mentions
 from agent.synthesis.utterances.ordinal_mentions import find_ordinal_mentions
+from agent.synthesis.utterances.part_openers import join_part_openers
 from agent.synthesis.utterances.record_templates import RecordTemplate, learn_record_template
 from agent.synthesis.utterances.utterance_templates import (
     UtteranceSlot,
@@ -22,7 +24,7 @@ from agent.synthesis.utterances.utterance_templates import (
     expand_value_forms,
     learn_template,
 )
-from agent.synthesis.utterances.value_forms import list_untold_parts
+from agent.synthesis.utterances.value_forms import FIRST_WORD, list_untold_parts
 from kb_schema.execution_traces import ExecutionTrace, TraceStep
 from kb_schema.selectors import Selector, Strategy, ValueStrategy
 from kb_schema.templates import as_text, xpath_literal
@@ -34,6 +36,8 @@ MENTION = "mention"
 """Metadata key of a step: the slot that names its element or the value that is typed into it."""
 NAME = "mentioned_as"
 """Metadata key of a step: the words with which the description names its element."""
+MARK = "marked_as"
+"""Metadata key of a step: the word of the description that a class of its element has."""
 ONLY_FOR = "mentioned_only_for"
 """Metadata key of a step: the exceptional words of the description for which this step is performed."""
 LONGEST_NAME = 80
@@ -93,11 +97,32 @@ def analyze_mentions(traces: Sequence[ExecutionTrace], pages: TracePages) -> Men
         return MentionAnalysis(list(traces), refusal=str(exc))
     if not template.slots:
         return MentionAnalysis(list(traces), template)
-    for each, sentence in zip(every, sentences, strict=True):
-        each.values = expand_value_forms(template.parse(sentence))
+    told = [template.parse(sentence) for sentence in sentences]
+    for each, values in zip(every, _expand_differing_forms(told), strict=True):
+        each.values = values
     chosen = _choose_mentions(every, template)
-    told = _mark_exceptions(_marked(every, chosen, pages), chosen)
-    return MentionAnalysis(_mark_places(told, every, pages), template)
+    marked = _mark_exceptions(_marked(every, chosen, pages), chosen)
+    joined = join_part_openers(_mark_words(_mark_places(marked, every, pages), every), pages, MENTION, NAME)
+    return MentionAnalysis(joined, template)
+
+
+def _expand_differing_forms(told: Sequence[MentionedValues]) -> list[dict[str, str | list[str]]]:
+    """Return the values with their forms, but for those that are the plain value in all descriptions.
+
+    First words are names of markup only (`markup_mentions`).
+    """
+    forms = [expand_value_forms(each) for each in told]
+
+    def is_plain(key: str) -> bool:
+        slots = [name for each in told for name in each if key.startswith(f"{name}_")]
+        slot = max(slots, key=len, default="")
+        return bool(slot) and all(
+            key not in each or each[key] == plain.get(slot) for each, plain in zip(forms, told, strict=True)
+        )
+
+    added = {key for each in forms for key in each} - {key for each in told for key in each}
+    dropped = {key for key in added if key.endswith(f"_{FIRST_WORD}") or is_plain(key)}
+    return [{key: value for key, value in each.items() if key not in dropped} for each in forms]
 
 
 def drop_unused_slots(told: MentionAnalysis, inputs: Collection[str]) -> MentionAnalysis:
@@ -383,6 +408,34 @@ def _mark_places(
                 more = {**step.metadata, MENTION: places[number, at]}
                 steps[at] = step.model_copy(update={"metadata": more})
         made.append(trace.model_copy(update={"steps": tuple(steps)}))
+    return made
+
+
+def _mark_words(traces: list[ExecutionTrace], every: Sequence[_TraceMentions]) -> list[ExecutionTrace]:
+    """Return the traces; steps on elements with a class that is a word of the description are marked, and the word is
+    input data. Nothing else may name them.
+    """
+    words = find_markup_mentions(
+        [each.trace.steps for each in every],
+        [each.elements for each in every],
+        [each.values for each in every],
+    )
+    free = {
+        place: each
+        for place, each in words.items()
+        if MENTION not in traces[place[0]].steps[place[1]].metadata
+    }
+    if {number for number, _ in free} != set(range(len(traces))):
+        return traces
+    made = []
+    for number, trace in enumerate(traces):
+        steps, data = list(trace.steps), dict(trace.input_data or {})
+        for (_, at), (key, word) in ((place, each) for place, each in free.items() if place[0] == number):
+            steps[at] = steps[at].model_copy(
+                update={"metadata": {**steps[at].metadata, MENTION: key, MARK: word}}
+            )
+            data[key] = word
+        made.append(trace.model_copy(update={"steps": tuple(steps), "input_data": data}))
     return made
 
 

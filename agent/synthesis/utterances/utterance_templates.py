@@ -7,11 +7,13 @@ word. A slot with an enumeration is a list. `parse` refuses a description that d
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property, reduce
 
 from agent.synthesis.errors import MetaAgentError
+from agent.synthesis.utterances.date_slots import Span, widen_dates
+from agent.synthesis.utterances.quoted_slots import read_quoted_slots
+from agent.synthesis.utterances.utterance_words import BEHIND, UtteranceWord, split_words, text_of_words
 from agent.synthesis.utterances.value_forms import LETTERS, PARTS, build_identifier, has_parts, list_forms
 from kb_schema.base import Model
 
@@ -21,19 +23,8 @@ LONGEST_MENTION = 6
 """Maximum number of words of a mention."""
 NOTHING = frozenset({"nothing", "none", "nobody", "no one"})
 """Words for an empty list."""
-_SAME_WORDS = {
-    **dict.fromkeys(("he", "she", "they", "him", "her", "them", "his", "hers", "their", "theirs"), "they"),
-    "an": "a",
-}
 _COMMAS = frozenset({",", ";"})
 _COUNTING = frozenset({",", ";", "and", "or", "&"})
-_WORD = re.compile(
-    r"""["\u201c](?P<double>[^"\u201c\u201d]*)["\u201d]"""
-    r"""|(?<!\w)['\u2018](?P<single>(?:[^'\u2018\u2019]|(?<=\w)['\u2019](?=\w))+)['\u2019](?!\w)"""
-    r"""|\S+"""
-)
-"""A quoted text, in double or single quotes, or a word. Apostrophes inside words do not end a quoted text."""
-_BEFORE, _BEHIND = "([{'\u2018", ".,;:!?)]}'\u2019"
 _SMALL = frozenset(
     [
         "a",
@@ -89,21 +80,6 @@ class UtterancesTooDifferent(MetaAgentError):
         )
 
 
-class UtteranceWord(Model):
-    """A word, a punctuation mark, or a quoted text."""
-
-    text: str
-    quoted: bool = False
-    begin: int = 0
-    end: int = 0
-
-    @property
-    def key(self) -> tuple[str, bool]:
-        """The key by which words are compared; `his` and `her` are one word, and so are `a` and `an`."""
-        said = self.text.casefold()
-        return said if self.quoted else _SAME_WORDS.get(said, said), self.quoted
-
-
 class UtteranceSlot(Model):
     """A slot of the template."""
 
@@ -145,9 +121,13 @@ class UtteranceTemplate(Model):
         words = split_words(utterance)
         places = _fit_slots(self.parts, words)
         if places is None:
-            raise UtteranceMismatch(utterance, str(self))
+            told = [part.quoted if isinstance(part, UtteranceSlot) else _written(part) for part in self.parts]
+            quoted = read_quoted_slots(told, utterance)
+            if quoted is None:
+                raise UtteranceMismatch(utterance, str(self))
+            return dict(zip(self.slots, quoted, strict=True))
         return {
-            slot: _text(utterance, words[begin:end])
+            slot: text_of_words(utterance, words[begin:end])
             for slot, (begin, end) in zip(self.slots, places, strict=True)
         }
 
@@ -165,26 +145,12 @@ class UtteranceTemplate(Model):
         for part in self.parts:
             said = "{" + part.name + "}" if isinstance(part, UtteranceSlot) else part.text
             said = f'"{said}"' if part.quoted else said
-            told += said if said in _BEHIND or not told else f" {said}"
+            told += said if said in BEHIND or not told else f" {said}"
         return told
 
 
-def split_words(utterance: str) -> list[UtteranceWord]:
-    """Return the words of a sentence; punctuation marks are separate, and a quoted text is one word.
-
-    >>> [word.text for word in split_words('Find "the cat", now.')]
-    ['Find', 'the cat', ',', 'now', '.']
-    >>> [word.text for word in split_words("Revoke 'Ruth's phone' of the users' list")]
-    ['Revoke', "Ruth's phone", 'of', 'the', 'users', "'", 'list']
-    """
-    found: list[UtteranceWord] = []
-    for match in _WORD.finditer(utterance):
-        quoted = match["single"] if match["double"] is None else match["double"]
-        if quoted is not None:
-            found.append(UtteranceWord(text=quoted, quoted=True, begin=match.start(), end=match.end()))
-        else:
-            found += _peeled(match[0], match.start())
-    return found
+def _written(word: UtteranceWord) -> str:
+    return f'"{word.text}"' if word.quoted else word.text
 
 
 def split_listed_items(text: str, *, commas_only: bool = False) -> list[str]:
@@ -203,7 +169,7 @@ def split_listed_items(text: str, *, commas_only: bool = False) -> list[str]:
             groups.append([])
         else:
             groups[-1].append(word)
-    return [_text(text, group) for group in groups if group]
+    return [text_of_words(text, group) for group in groups if group]
 
 
 def learn_template(
@@ -223,7 +189,10 @@ def learn_template(
     used = [_list_shared_actions(each, utterances, acted_on) for each in told]
     plain = [_list_shared_actions(told[0], utterances, typed)] if len(told) == 1 and typed else []
     parts = _merged(_with_gaps(_SharedWords(shared, used, plain), lines))
-    return _shaped(_split_amounts(parts, lines) if len(lines) > 1 else parts, told, used)
+    if len(lines) > 1:
+        parts = widen_dates(parts, [_list_spans(parts, words) for words in lines], lines, told)
+        parts = _split_amounts(parts, lines)
+    return _shaped(parts, told, used)
 
 
 def _list_shared_actions(
@@ -236,25 +205,6 @@ def _list_shared_actions(
 
 
 # -- words
-
-
-def _peeled(text: str, begin: int) -> Iterator[UtteranceWord]:
-    """Yield a word without the punctuation around it, and the punctuation marks separately."""
-    front = len(text) - len(text.lstrip(_BEFORE)) if text.strip(_BEFORE + _BEHIND) else 0
-    core = text[front:].rstrip(_BEHIND) or text[front:]
-    for at, mark in enumerate(text[:front]):
-        yield UtteranceWord(text=mark, begin=begin + at, end=begin + at + 1)
-    yield UtteranceWord(text=core, begin=begin + front, end=begin + front + len(core))
-    for at, mark in enumerate(text[front + len(core) :], front + len(core)):
-        yield UtteranceWord(text=mark, begin=begin + at, end=begin + at + 1)
-
-
-def _text(utterance: str, words: Sequence[UtteranceWord]) -> str:
-    if not words:
-        return ""
-    if len(words) == 1:
-        return words[0].text
-    return utterance[words[0].begin : words[-1].end]
 
 
 def _common(one: Sequence[UtteranceWord], other: Sequence[UtteranceWord]) -> list[UtteranceWord]:
@@ -376,16 +326,27 @@ def _split_amounts(
     parts: Sequence[UtteranceWord | None], lines: Sequence[Sequence[UtteranceWord]]
 ) -> list[UtteranceWord | None]:
     """Return the parts with two slots where all descriptions have an amount and more: "$20.00 Harbour Bank"."""
-    slots = [UtteranceSlot(name="slot", may_be_empty=True) if each is None else each for each in parts]
-    places = [_fit_slots(slots, words) or [] for words in lines]
-    spans = [[words[begin:end] for begin, end in each] for words, each in zip(lines, places, strict=True)]
+    every = [_list_spans(parts, words) for words in lines]
     made: list[UtteranceWord | None] = []
-    for part in parts:
+    for at, part in enumerate(parts):
         made.append(part)
-        here = [each.pop(0) for each in spans] if part is None else []
-        if here and all(len(span) > 1 and "amount" in list_forms(span[0].text) for span in here):
+        if part is not None:
+            continue
+        here = [words[slice(*spans[at])] for words, spans in zip(lines, every, strict=True)]
+        if all(len(span) > 1 and "amount" in list_forms(span[0].text) for span in here):
             made.append(None)
     return made
+
+
+def _list_spans(parts: Sequence[UtteranceWord | None], words: Sequence[UtteranceWord]) -> list[Span]:
+    """Return where each part is in a sentence that has all of them."""
+    slots = [UtteranceSlot(name="slot", may_be_empty=True) if each is None else each for each in parts]
+    free = iter(_fit_slots(slots, words) or ())
+    spans: list[Span] = []
+    for part in parts:
+        before = spans[-1][1] if spans else 0
+        spans.append(next(free, (before, before)) if part is None else (before, before + 1))
+    return spans
 
 
 def _shaped(
@@ -405,7 +366,7 @@ def _shaped(
         words = split_words(utterance)
         for slot, (begin, end) in zip(rough.slots, _fit_slots(rough.parts, words) or (), strict=True):
             span = words[begin:end]
-            seen[slot.name].append((_text(utterance, span), len(span) == 1 and span[0].quoted))
+            seen[slot.name].append((text_of_words(utterance, span), len(span) == 1 and span[0].quoted))
     return UtteranceTemplate(
         parts=tuple(
             _complete_slot(part, seen[part.name], used) if isinstance(part, UtteranceSlot) else part
@@ -498,7 +459,7 @@ def expand_value_forms(values: Mapping[str, str | list[str]]) -> dict[str, str |
     told: dict[str, str | list[str]] = dict(values)
     plain = {name: value for name, value in values.items() if isinstance(value, str)}
     for name, value in plain.items():
-        told |= {f"{name}_{form}": text for form, text in list_forms(value).items()}
+        told |= {f"{name}_{form}": text for form, text in list_forms(value, also_plain=True).items()}
         written = LETTERS.get(value.casefold())
         if written is not None:  # "in upper case": of another value
             told |= {f"{other}_in_{name}": written(text) for other, text in plain.items() if other != name}

@@ -16,7 +16,9 @@ FORMS: dict[str, ValueForm] = {}
 """Maps the name of a form to the function that writes a text in it."""
 NUMBER = "number"
 """The form that writes an ordinal as its number: "3" for "3rd"."""
-PARTS = frozenset({"given_name", "family_name"})
+FIRST_WORD = "first_word"
+"""The form that writes a text as markup names an icon: "phone" for "Phone number"."""
+PARTS = frozenset({"given_name", "family_name", FIRST_WORD})
 """Forms that leave out a part of the text."""
 
 _PARTS_OF_DATES = {
@@ -43,6 +45,7 @@ _TELEPHONE = re.compile(r"\+?[\d\s().-]*[\s().-][\d\s().-]*")
 """A telephone number with marks between its digits."""
 _LEAST_DIGITS, _MOST_DIGITS = 7, 15
 _NAME = re.compile(r"([^\W\d_]+(?:['\u2019-][^\W\d_]+)*) ([^\W\d_]+(?:['\u2019-][^\W\d_]+)*)")
+_COUNTED = re.compile(r"(\d+) [^\W\d_][^\d]*")
 _OWNING = re.compile(r"(.*\w)['\u2019]s")
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 
@@ -68,14 +71,14 @@ def register_form(name: str) -> Callable[[ValueForm], ValueForm]:
     return register
 
 
-def list_forms(text: str) -> dict[str, str]:
-    """Return every form of a text that differs from it, by name.
+def list_forms(text: str, *, also_plain: bool = False) -> dict[str, str]:
+    """Return every form of a text that differs from it, by name; with `also_plain`, those that are the text, too.
 
     >>> list_forms("12/05/2016")["day"], list_forms("3rd")["number"]
     ('5', '3')
     """
     made = {name: function(text) for name, function in FORMS.items()}
-    return {name: told for name, told in made.items() if told is not None and told != text}
+    return {name: told for name, told in made.items() if told is not None and (also_plain or told != text)}
 
 
 @register_form("lower")
@@ -107,6 +110,13 @@ def _number(text: str) -> str | None:
         return match[1]
     said = text.casefold()
     return str(_ORDINALS.index(said) + 1) if said in _ORDINALS else None
+
+
+@register_form("count")
+def _count(text: str) -> str | None:
+    """Return "3" for "3 posts"."""
+    counted = _COUNTED.fullmatch(text)
+    return None if counted is None else counted[1]
 
 
 @register_form("amount")
@@ -172,6 +182,13 @@ def _family_name(text: str) -> str | None:
     return None if name is None else name[2]
 
 
+@register_form(FIRST_WORD)
+def _first_word(text: str) -> str | None:
+    """Return the first word in small letters, if it has only letters: "reply" for "Reply"."""
+    word = text.split(maxsplit=1)[0].rstrip(".,:;!?") if text.strip() else ""
+    return word.casefold() if word.isalpha() else None
+
+
 def _dated(pattern: str) -> ValueForm:
     def write(text: str) -> str | None:
         day = _day(text)
@@ -217,6 +234,11 @@ def _day(text: str) -> date | None:
         except ValueError:
             continue
     return None
+
+
+def is_date(text: str) -> bool:
+    """Whether a text is a whole date in one of the accepted notations."""
+    return _day(text) is not None
 
 
 def list_untold_parts(text: str, forms: Collection[str]) -> dict[str, str]:

@@ -36,7 +36,7 @@ def list_workflow_inputs(
                 description=parameter.description or parameter.key,
                 source=ASKED,
                 secret=parameter.secret,
-                required=name in always,
+                required=name in always and not parameter.optional,
                 transforms=(UngroupNumber(type="ungroup_number"),) if parameter.plain_number else (),
             )
     for key, name in sorted(lists.items()):

@@ -19,6 +19,7 @@ from kb_schema.io_specs import DomExtraction, InputSpec, IoSpec, OutputSpec
 from kb_schema.selectors import Selector, SessionStrategy, Strategy, TemplateStrategy, ValueStrategy
 from kb_schema.tasks import Task, TaskStep
 from kb_schema.templates import is_xpath, selector_parameters, strings, tree_variables, variables
+from kb_schema.transforms import Arithmetic
 from kb_schema.wait_triggers import ObservabilityTrigger
 
 _STEP_TYPES = {
@@ -36,7 +37,7 @@ _STEP_TYPES = {
     "get_screen_content": "extract",
 }
 _CALL_FIELDS = frozenset(
-    {"value", "url", "duration", "on_dialog", "new_tab", "download", "modifiers", "drop"}
+    {"value", "url", "duration", "on_dialog", "new_tab", "download", "modifiers", "place", "drop"}
 )
 
 
@@ -101,8 +102,12 @@ class TaskWriter:
         used = tree_variables([step.to_json() for step in steps])
         used |= {name for step in steps for name in _parameters_of(step.action.target)}
         used |= tree_variables([each.extraction.to_json() for each in outputs])
-        needs = frozenset(used - {output.name for output in outputs} - literals.keys())
+        needs = used - {output.name for output in outputs} - literals.keys()
+        computed = {name: each for name in needs if (each := self._parameters.get(name)) and each.formula}
+        operands = {name for each in computed.values() for name in variables(each.formula)}
+        needs = frozenset((needs - computed.keys()) | operands)
         inputs = [self._input(name) for name in sorted(needs)]
+        inputs += [_compute(each) for _, each in sorted(computed.items())]
         inputs += [
             InputSpec(name=name, source=("hardcoded",), value=value)
             for name, value in sorted(literals.items())
@@ -186,6 +191,7 @@ class TaskWriter:
             name=name,
             description="" if parameter is None else parameter.description,
             source=("task_context", "session_context", "user_input"),
+            required=parameter is None or not parameter.optional,
             secret=parameter is not None and parameter.secret,
         )
 
@@ -243,10 +249,21 @@ def _reads(reading: GraphReading) -> ActionCall:
     return ActionCall.model_validate({"action_type": "get_screen_content", "target": target})
 
 
+def _compute(parameter: GraphParameter) -> InputSpec:
+    return InputSpec(
+        name=parameter.name,
+        description=parameter.description,
+        source=("template",),
+        template=parameter.formula,
+        transforms=(Arithmetic(type="arithmetic"),),
+    )
+
+
 def _output(reading: GraphReading, step_id: str) -> OutputSpec:
     return OutputSpec(
         name=reading.name,
-        extraction=DomExtraction(method="dom_extraction", selector=reading.selector, pattern=reading.pattern),
+        extraction=reading.ranked
+        or DomExtraction(method="dom_extraction", selector=reading.selector, pattern=reading.pattern),
         after_step=step_id,
         required=True,
     )

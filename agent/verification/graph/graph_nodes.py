@@ -49,6 +49,8 @@ from kb_schema.verification import (
     VerificationRunState,
 )
 
+ProveTest = Callable[[VerificationPlan, str, Callable[[], None]], Awaitable[GeneratedTestProof]]
+"""Proves the test of a plan at a path; calls the third argument if the test is run."""
 StateUpdate = dict[str, Any]
 """What a node changes of the state: JSON."""
 NO_TEST = "no test could be written"
@@ -59,7 +61,7 @@ class VerificationNodes:
     """The nodes for one requirement, and the page they share.
 
     `open_page` opens the page of a phase. `write_test` writes the test of a plan; None if no tests are wanted.
-    `prove_test` runs that test, given its path; None if no test is to be run.
+    `prove_test` runs that test; None if no test is to be run.
     The inferencer comments on root causes and decides none; `redact` takes secrets out of what it is shown.
     """
 
@@ -71,7 +73,7 @@ class VerificationNodes:
         *,
         plans: PassedPlans,
         write_test: Callable[[VerificationPlan], Awaitable[GeneratedTest]] | None = None,
-        prove_test: Callable[[VerificationPlan, str], Awaitable[GeneratedTestProof]] | None = None,
+        prove_test: ProveTest | None = None,
         max_heal_rounds: int = retry_limits.HEALING_ROUNDS,
         rediscover: bool = False,
         inferencer: Inferencer | None = None,
@@ -325,8 +327,8 @@ class VerificationNodes:
         test = context.artifacts.get("test_file")
         if self._prove_test is None or test is None:
             return context
-        self._announce("prover")
-        return context.with_changes(proof=await self._prove_test(self._read_plan(context), test))
+        proof = await self._prove_test(self._read_plan(context), test, lambda: self._announce("prover"))
+        return context.with_changes(proof=proof)
 
     async def _with_root_cause(
         self, context: VerificationContext, state: VerificationRunState

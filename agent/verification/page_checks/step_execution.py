@@ -250,7 +250,7 @@ async def _build_outcome_failure(
         "what": "outcome",
         "step_idx": step.step_idx,
         "action": step.intent.action,
-        "element": check.outcome.element or step.intent.intent or step.intent.element,
+        "element": step.intent.intent or step.intent.element,
         "outcome": check.outcome,
         "message": f"expected {said}: {summarize_unmet_check(verdict)}",
         "expected": check.outcome.value or check.url or check.title or check.heading or said,
@@ -272,7 +272,10 @@ async def _build_outcome_failure(
         known["came_late_s"] = await _came_late(site_page, step, wrong)
     except PageError as exc:
         known["message"] = f"{known['message']}; {exc}"
-    return await failure_evidence.collect_evidence(site_page, **known)
+    evidence = await failure_evidence.collect_evidence(site_page, **known)
+    expected = [each.outcome.value for each in step.checks if each.outcome.value]
+    alerts = tuple(said for said in evidence.alerts if not any(each in said for each in expected))
+    return evidence.model_copy(update={"alerts": alerts})  # an expected message refuses nothing
 
 
 async def _build_late_failure(site_page: VerificationPage, step: PlanStep, late_s: float) -> FailureEvidence:

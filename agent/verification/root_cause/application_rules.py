@@ -141,13 +141,14 @@ def _no_longer_holds(case: StepFailureCase) -> Iterator[RuleFinding]:
     if case.only_a_script_failed:
         return
     evidence = [f"{case.expectation} was met before on this site and is not met now"]
+    message = f"the page does not meet {case.expectation} any more"
     if case.wrong_value:
-        evidence.append(
-            f"expected was {quote_excerpt(case.evidence.expected or '')}, the page says {quote_excerpt(case.evidence.received or '')}"
-        )
-        message = f"the page says {quote_excerpt(case.evidence.received or '')} instead of {quote_excerpt(case.evidence.expected or '')}"
-    else:
-        message = f"the page does not meet {case.expectation} any more"
+        received, expected = case.evidence.received or "", case.evidence.expected or ""
+        message = f"the page says {quote_excerpt(received)} instead of {quote_excerpt(expected)}"
+        if case.evidence.difference is None:  # which says the same
+            evidence.append(
+                f"expected was {quote_excerpt(expected)}, the page says {quote_excerpt(received)}"
+            )
     yield _defect(
         SEEN if case.wrong_value else STRONG,
         message,
@@ -246,7 +247,7 @@ def _gone(case: StepFailureCase) -> Iterator[RuleFinding]:
         sure,
         f"{case.element} is gone",
         (f"{case.element} is not on the page", nearest, others, *_was_green(case)),
-        f"Find out why {case.element} is not on {path_of(facts.url) if facts.url else 'the page'} any more. If it was "
+        f"Find out why {case.element} is no longer on the page{f' {path_of(facts.url)}' if facts.url else ''}. If it was "
         "taken away on purpose, change the requirement.",
     )
 

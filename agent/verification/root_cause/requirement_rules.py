@@ -153,7 +153,7 @@ def _several(case: StepFailureCase) -> Iterator[RuleFinding]:
         LIKELY if case.failure is FailureKind.NOT_UNIQUE else KIND,
         f"{count} fit {case.element}",
         (f"the selector of {case.element} leads to {count}",),
-        f"Say which {case.element} is meant: with its region (`{case.evidence.element or 'Element'}@Region`), or with a "
+        f"Say which {case.element} is meant: with its region (`{case.name.partition('@')[0] or 'Element'}@Region`), or with a "
         "locator that has only one match.",
     )
 

@@ -99,10 +99,13 @@ class StepFailureCase:
     @cached_property
     def element(self) -> str:
         """The element's name, quoted for sentences."""
+        return quote_excerpt(self.name) if self.name else "the element"
+
+    @cached_property
+    def name(self) -> str:
+        """What the failed outcome, else the step, calls its element; empty if it has none."""
         about = self.evidence.outcome.element if self.evidence.outcome else None
-        return (
-            quote_excerpt(about or self.evidence.element) if about or self.evidence.element else "the element"
-        )
+        return about or self.evidence.element
 
     @cached_property
     def step(self) -> str:
@@ -178,7 +181,7 @@ class StepFailureCase:
         if not self.missing or self.held or self.is_outcome or not self.evidence.alike:
             return None
         near = self.evidence.alike[0]
-        likeness = fuzz.ratio(near.casefold(), self.evidence.element.partition("@")[0].casefold())
+        likeness = fuzz.ratio(near.casefold(), self.name.partition("@")[0].casefold())
         return near if likeness >= _MISSPELT else None
 
     @cached_property

@@ -142,3 +142,11 @@ async def test_what_was_put_elsewhere_once_is_not_waited_for_again(suite):
     first, second = (failure.failed.message for failure, _ in answers)
     assert "Timeout 700ms" in first
     assert "Timeout 300ms" in second
+
+
+async def test_an_element_that_never_comes_on_an_idle_page_is_noted(suite):
+    (suite.root / "test_it.py").write_text(
+        "def test_waits(page):\n    page.set_content('<p>x')\n    page.get_by_role('button', name='Pay').click()\n"
+    )
+    _, answers, _ = await healed(suite, "", "test_it.py")
+    assert [verdict.evidence.page_idle for _, verdict in answers] == [True]

@@ -60,7 +60,7 @@ class Site:
 
     def __init__(self, folder, *, right, look, source=SOURCE):
         self.folder, self.right, self.look_up = folder, right, look
-        self.runs = []
+        self.runs, self.settled = [], []
         (folder / "test_it.py").write_text(source)
 
     def failures(self) -> list[FailedTest]:
@@ -76,6 +76,7 @@ class Site:
 
     async def run(self, request, ask, told) -> ExecutionResult:
         self.runs.append("healing" if ask else "proof")
+        self.settled.append([each.test_id for each in request.settled_calls])
         failed = []
         for number, each in enumerate(self.failures()):
             if request.test_ids and each.test_id not in request.test_ids:
@@ -130,6 +131,23 @@ async def test_drift_is_patched_in_one_round_and_proved_by_a_clean_run(tmp_path)
         "EXECUTION_REQUEST", "OPTIMIZE_TEST_FILE", "LOCATOR_SYNTHESIS_REQUEST", "LOCATOR_SYNTHESIS_RESPONSE",
     ]  # fmt: skip
     assert [each.healing for each in told if isinstance(each, RoundBegan)] == [True, False]
+
+
+async def test_the_proof_gives_less_time_to_what_was_not_there_on_an_idle_page(tmp_path):
+    def look(failed):
+        if failed.test_id.endswith("test_a"):
+            return found(failed)
+        gone = {"nearest": None, "nearest_verdict": None, "page_idle": True}
+        return RaiseFailure("it is not there", DRIFT.model_copy(update=gone))
+
+    site = Site(tmp_path, right={NEW, NEW_GO}, look=look)
+    report = await optimize(order(tmp_path), OptimizationPorts(site.run, site.look))
+    assert site.runs[:2] == ["healing", "proof"]
+    assert site.settled[:2] == [[], ["test_it.py::test_b"]]
+    assert {each.test_id: each.after for each in report.tests} == {
+        "test_it.py::test_a": "passed",
+        "test_it.py::test_b": "failed",
+    }
 
 
 async def test_a_defect_of_the_application_is_never_patched(tmp_path):

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 from agent.optimization.execution_records import read_remembered_elements
 from agent.optimization.suite_runner import RaiseFailure, records_folder, run_suite
-from kb_schema.suite_optimization import ExecutionRequest
+from kb_schema.suite_optimization import ExecutionRequest, SettledCall
 from tests.agent.optimization import shop
 
 
@@ -121,3 +122,51 @@ async def test_cancelling_a_run_ends_the_processes_of_the_suite(suite):
         await running
     with pytest.raises(ProcessLookupError):
         os.kill(int((suite.root / "pid").read_text()), 0)
+
+
+MISSING = """def test_plain(page):
+    page.set_content('<p>x')
+    page.get_by_role('button').click()
+
+
+def test_own_time(page):
+    page.set_default_timeout(900)
+    page.set_content('<p>x')
+    page.get_by_role('button').click()
+
+
+def test_other(page):
+    page.set_default_timeout(800)
+    page.set_content('<p>x')
+    page.get_by_text('Gone').click()
+"""
+
+
+async def test_a_settled_call_gets_less_time_unless_the_suite_gives_it_its_own(suite):
+    (suite.root / "test_it.py").write_text(MISSING)
+    names = [f"test_it.py::{each}[chromium]" for each in ("test_plain", "test_own_time", "test_other")]
+    settled = tuple(SettledCall(test_id=each, selector="internal:role=button") for each in names)
+    request = ExecutionRequest(execution_id="proof", test_file_paths=("test_it.py",), settled_calls=settled)
+    result = await run_suite(request, shop.on(suite, "", action_timeout_ms=400))
+    told = {
+        each.test_id: re.findall(r"Timeout (\d+)ms exceeded", each.message) for each in result.failed_tests
+    }
+    assert told == {names[0]: ["400"], names[1]: ["900"], names[2]: ["800"]}
+
+
+async def test_a_failure_says_whether_a_request_was_open(suite):
+    (suite.root / "test_it.py").write_text(
+        MISSING.split("\n\n", maxsplit=1)[0]
+        + "\n\n\ndef test_waiting(page):\n    page.route('**/slow', lambda route: None)\n"
+        "    page.route('**/it', lambda route: route.fulfill(body='<script>fetch(\"/slow\")</script>', content_type='text/html'))\n"
+        "    page.goto('http://shop.test/it')\n    page.get_by_role('button').click()\n"
+    )
+    asked = {}
+
+    async def note(failure):
+        asked[failure.failed.test_id] = failure.idle
+        return RaiseFailure()
+
+    request = ExecutionRequest(execution_id="red", test_file_paths=("test_it.py",))
+    await run_suite(request, shop.on(suite, "", action_timeout_ms=600), on_failure=note)
+    assert asked == {"test_it.py::test_plain[chromium]": True, "test_it.py::test_waiting[chromium]": False}

@@ -45,6 +45,13 @@ def test_what_is_added_is_recorded(before, typed, recorded):
     assert (action.action_type, action.args["value"]) == recorded
 
 
+def test_enter_on_a_page_before_does_not_count():
+    texts = AddedTexts()
+    texts.reduce(make_press("press", "Enter"))
+    texts.reduce(make_press("navigate"))
+    assert texts.reduce(make_fill("\nOne", "")).args["value"] == "\nOne"
+
+
 def test_enter_counts_for_the_typing_after_it_alone():
     texts = AddedTexts()
     texts.reduce(make_press("press", "Enter"))

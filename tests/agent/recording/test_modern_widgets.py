@@ -209,6 +209,86 @@ async def test_keys_on_home_made_controls_and_parts_of_controls_are_recorded(bro
     assert [step[0] for step in steps] == ["press", "click", "check", "press"]
 
 
+DAYS = f"""<!doctype html><title>D</title><table role=grid><tr><td role=gridcell>17</td></tr></table><table><tr><td id=plain>Note</td></tr></table>
+<script>{STATE} document.querySelector('[role=gridcell]').onclick = () => note('17');</script>"""
+
+
+async def test_a_press_on_a_cell_of_a_grid_is_a_step_though_nothing_shows_and_one_on_plain_text_is_none(
+    browser, tmp_path
+):
+    async def act(page):
+        await page.click("#plain")
+        await page.wait_for_timeout(800)  # the recorder compares the page when it is at rest
+        await page.click("[role=gridcell]")
+
+    left, _, steps, _ = await _act_and_repeat(browser, tmp_path / "t", DAYS, act)
+    assert left == ["17"]
+    assert [step[0] for step in steps] == ["click"]
+
+
+EDITED = f"""<!doctype html><title>E</title><div id=edit contenteditable aria-label=Note style="min-height:40px"></div>
+<script>{STATE} edit.oninput = () => {{ state = [edit.innerText]; }};</script>"""
+
+
+async def test_empty_lines_of_a_plain_editor_are_recorded_as_often_as_they_were_made(browser, tmp_path):
+    async def act(page):
+        await page.click("#edit")
+        for key in ("Enter", "a", "Enter", "Enter", "b"):
+            await page.keyboard.press(key)
+
+    _, _, steps, _ = await _act_and_repeat(browser, tmp_path / "t", EDITED, act)
+    assert steps == [("fill", "\na\n\nb", "div 'Note'")]
+
+
+HOVERED = f"""<!doctype html><title>H</title><ul id=menu style="position:absolute"><li id=entry><a href="#" id=name>More</a></li></ul>
+<script>{STATE} entry.onmouseenter = () => {{ const saw = document.createElement('button'); saw.id = 'saw'; saw.textContent = 'Saws'; saw.style.position = 'absolute';
+saw.onclick = () => note('saw'); entry.append(saw); }};</script>"""
+
+
+async def test_what_pointing_showed_is_pressed_with_a_key_or_at_once_after_loading(browser, tmp_path):
+    async def act(page):
+        await page.wait_for_timeout(600)  # the address is a step of its own
+        await page.reload()
+        await page.mouse.move(400, 300)
+        await page.hover("#name")
+        await page.focus("#saw")
+        await page.keyboard.press("Enter")
+
+    left, _, steps, _ = await _act_and_repeat(browser, tmp_path / "t", HOVERED, act)
+    assert left == ["saw"]
+    assert [step[0] for step in steps] == ["refresh", "hover", "click"]
+
+
+BY_KEYS = f"""<!doctype html><title>K</title><button id=light role=switch>Light</button>
+<input id=who role=combobox aria-expanded=true aria-label=Who><p id=out></p><script>{STATE}
+light.onkeyup = (e) => {{ if (e.key === ' ') {{ e.preventDefault(); note('light'); out.textContent += 'on '; }} }};
+who.onkeydown = (e) => {{ if (e.key === 'Tab') {{ note('chosen'); out.textContent += 'Ann'; who.ariaExpanded = 'false'; }} }};</script>"""
+
+
+async def test_keys_that_a_page_takes_when_they_are_let_go_or_with_tab_are_steps(browser, tmp_path):
+    async def act(page):
+        await page.focus("#light")
+        await page.keyboard.press("Space")
+        await page.keyboard.press("Tab")
+        await page.keyboard.press("Tab")
+
+    left, _, steps, _ = await _act_and_repeat(browser, tmp_path / "t", BY_KEYS, act)
+    assert left == ["light", "chosen"]
+    assert [step[:2] for step in steps] == [("press", "Space"), ("press", "Tab")]
+
+
+HEADS = f"""<!doctype html><title>G</title><div role=row id=row style="display:flex;width:600px"><div role=columnheader>Name</div></div>
+<script>{STATE} row.onclick = (e) => {{ if (e.target !== row) note('sorted'); document.body.className += ' x'; }};</script>"""
+
+
+async def test_a_press_between_the_heads_of_columns_is_no_step(browser, tmp_path):
+    async with watched(browser, tmp_path / "t", HEADS) as person:
+        await person.page.click("#row", position={"x": 500, "y": 5})
+        await person.recorder.rest()
+        _, trace = await person.done()
+    assert told(trace)[1:] == []
+
+
 LATE = f"""<!doctype html><title>L</title><input id=day aria-label=Day><script>{STATE} let text = '';
 day.onkeydown = (e) => {{ if (!/^[0-9]$/.test(e.key)) return; e.preventDefault(); text += e.key; }};
 day.onkeyup = () => requestAnimationFrame(() => {{ day.value = text; state = [day.value]; }});</script>"""
@@ -233,6 +313,27 @@ async def test_a_file_that_the_page_takes_away_at_once_is_known_with_its_path(br
         await person.recorder.rest()
         recording, _ = await person.done()
     assert recording.actions[-1].args["value"] == str(file)
+
+
+DRAWING = f"""<!doctype html><title>C</title><div style="height:900px"></div><canvas id=c width=200 height=100 aria-label=Map></canvas>
+<script>{STATE} c.onclick = (e) => note('one', Math.round(e.offsetX / 10), Math.round(e.offsetY / 10), e.shiftKey);
+c.ondblclick = (e) => note('two', Math.round(e.offsetX / 10), Math.round(e.offsetY / 10));
+c.oncontextmenu = (e) => {{ e.preventDefault(); note('right', Math.round(e.offsetX / 10)); }};</script>"""
+
+
+async def test_a_press_on_a_drawing_is_repeated_at_its_place_with_a_warning(browser, tmp_path):
+    async def act(page):
+        await page.click("#c", position={"x": 30, "y": 20}, modifiers=["Shift"])
+        await page.wait_for_timeout(600)
+        await page.dblclick("#c", position={"x": 150, "y": 80})
+        await page.click("#c", position={"x": 190, "y": 10}, button="right")
+
+    left, recording, steps, trace = await _act_and_repeat(browser, tmp_path / "t", DRAWING, act)
+    assert left == ["one 3 2 true", "one 15 8 false", "one 15 8 false", "two 15 8", "right 19"]
+    assert [step[0] for step in steps] == ["click", "double_click", "right_click"]
+    assert trace.steps[1].args == {"modifiers": ["Shift"], "place": [0.15, 0.2]}
+    assert any("at 30, 20 is repeated by its place alone" in said for said in recording.problems)
+    assert any("at 15 %, 20 %" in describe_recorded_step(each) for each in recording.actions)
 
 
 ASKED = """<!doctype html><title>A</title><button id=tab>Tab 2</button><canvas id=c width=200 height=100></canvas>

@@ -406,7 +406,7 @@ def test_the_beginning_of_a_name_in_another_field_is_an_input_of_its_own():
 def _clicked(result, **values):
     """The elements that the workflow's click leads to on a page with other rows."""
     step = [node for node in result.graph.actions() if node.action_type == "click"][-1]
-    assert all(set(each.parameters) == set(values) for each in step.target.strategies)
+    assert all(set(each.required_context) == set(values) for each in step.target.strategies)
     told = [fill_selector(each.template, values, "xpath") for each in step.target.strategies]
     return Selector.model_validate({"strategies": [{"type": "xpath", "value": each} for each in told]})
 

@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-import urllib.request
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, suppress
 from html import escape
@@ -18,7 +17,6 @@ import pytest
 from mcp import Client, StdioServerParameters
 from typer.testing import CliRunner
 
-from agent.browser.launch import QUIET_FLAGS, find_chromium
 from kb_schema.session_reader import read_session
 from kb_store import Stores, load_knowledge, open_stores
 from kb_store.runs.run_store import RunStore
@@ -31,12 +29,13 @@ from mcp_server.security.call_limits import CallLimits
 from mcp_server.tool_reference import update_reference
 from periplus.browser_tools.address_policy import OpenMode
 from periplus.browser_tools.browser_server import LEFT_OUT, open_browser_server
-from periplus.browser_tools.browser_source import BrowserOptions
 from periplus.browser_tools.browser_tool_reference import BEGIN, list_browser_tools
 from periplus.cli import app
 from periplus.errors import UserError
 from periplus.seed_sites.seed_manifests import find_seed
 from periplus.seed_sites.site_process import start_seed_site
+from periplus.session_setup import BrowserOptions
+from tests.support.given_chrome import GivenChrome, given_chrome
 from tests.support.small_sites import Answered, Asked, RunningSite, running_site
 
 HARBOUR = Path(__file__).parents[3] / "tests/data/harbour"
@@ -353,58 +352,35 @@ async def test_on_a_shared_server_each_call_names_its_tab_and_no_other_can_be_gu
 
 
 @pytest.fixture
-def chrome(tmp_path: Path, quay: tuple[Quay, RunningSite]) -> Iterator[str]:
+def chrome(tmp_path: Path, quay: tuple[Quay, RunningSite]) -> Iterator[GivenChrome]:
     """A browser with three tabs, started by hand."""
-    path = find_chromium()
-    assert path is not None
-    log = tmp_path / "chrome.log"
-    with log.open("w") as said:
-        started = subprocess.Popen(
-            [path, "--headless", "--no-sandbox", *QUIET_FLAGS, "--remote-debugging-port=0",
-             f"--user-data-dir={tmp_path / 'profile'}", quay[1].base],
-            stdout=said, stderr=subprocess.STDOUT, start_new_session=True,
-        )  # fmt: skip
-    try:
-        port_file = tmp_path / "profile" / "DevToolsActivePort"
-        while not port_file.exists() or not port_file.read_text().strip():
-            assert started.poll() is None, log.read_text()
-        endpoint = f"http://127.0.0.1:{port_file.read_text().split()[0]}"
-        for address in ("about:blank", f"{quay[1].base}/new"):
-            asked = urllib.request.Request(f"{endpoint}/json/new?{address}", method="PUT")
-            urllib.request.urlopen(asked).close()
-        yield endpoint
-    finally:
-        os.killpg(started.pid, signal.SIGTERM)  # the program may be a script that starts the browser
-        started.wait(10)
-
-
-def pages_of(endpoint: str) -> list[str]:
-    with urllib.request.urlopen(f"{endpoint}/json") as answer:
-        return sorted(each["id"] for each in json.load(answer) if each["type"] == "page")
+    base = quay[1].base
+    with given_chrome(tmp_path, (base, "about:blank", f"{base}/new")) as chrome:
+        yield chrome
 
 
 async def test_a_running_browser_is_worked_in_and_left_with_the_tabs_that_it_had(
     shelves, harbour, quay, chrome, data_folder
 ):
     made, site = quay
-    before = pages_of(chrome)
+    before = chrome.pages()
     assert len(before) == 3
-    async with eyes(shelves, harbour, options=BrowserOptions(cdp_endpoint=chrome)) as client:
+    async with eyes(shelves, harbour, options=BrowserOptions(cdp_endpoint=chrome.endpoint)) as client:
         assert (await told(client, "tabs")).count("was open before") == 3
         own = (await told(client, "tabs", open=True)).splitlines()[-1].split()[0]
-        assert len(pages_of(chrome)) == 4
+        assert len(chrome.pages()) == 4
         await told(client, "go_to", url=f"{site.base}/new", tab=own)
         await told(client, "act", element="Name", value="Cleo")
         await told(client, "act", element="Moor")
         theirs = (await told(client, "tabs")).split()[0]
         assert "not ours" in await told(client, "tabs", close=theirs, fails=True)
     assert made.boats == ["Ada", "Bea", "Cleo"]
-    assert pages_of(chrome) == before
+    assert chrome.pages() == before
 
 
 async def test_a_running_browser_outlives_a_server_that_is_killed(chrome, data_folder):
-    before = set(pages_of(chrome))
-    command = [sys.executable, "-m", "periplus", "mcp", "--cdp-endpoint", chrome]
+    before = set(chrome.pages())
+    command = [sys.executable, "-m", "periplus", "mcp", "--cdp-endpoint", chrome.endpoint]
     pid_file = data_folder.parent / "pid"
     script = (
         "import os, sys; open(sys.argv[1], 'w').write(str(os.getpid())); os.execv(sys.argv[2], sys.argv[2:])"
@@ -420,7 +396,7 @@ async def test_a_running_browser_outlives_a_server_that_is_killed(chrome, data_f
             answered.append(await told(client, "tabs"))
     (first,) = answered
     assert first.count("was open before") == 3
-    assert before <= set(pages_of(chrome))
+    assert before <= set(chrome.pages())
 
 
 @pytest.mark.parametrize(

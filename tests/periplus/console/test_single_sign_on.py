@@ -83,6 +83,39 @@ async def test_a_person_signs_in_at_the_issuer_comes_back_and_signs_out(service,
     assert told == [("console ann@example.com", "signed_in"), ("console ann@example.com", "signed_out")]
 
 
+async def test_signing_out_ends_the_session_at_an_issuer_that_can_end_it(tmp_path, issuer, browser):
+    issuer.ends_sessions = True
+    back = f"{issuer.url}/authorize"
+    async with (
+        served(tmp_path, oidc=_settings(issuer, sign_out_redirect_url=back)) as service,
+        _at_sign_in(service, browser) as page,
+    ):
+        await _sign_in(page)
+        await page.wait_for_url("**/runs")
+        await page.get_by_role("button", name="Sign out").click()
+        await page.get_by_role("heading", name="Signed out").get_by_text("Signed out", exact=True).wait_for()
+        await page.wait_for_url(f"{issuer.url}/end?theme=plain&*")
+        assert issuer.ended == [{"theme": "plain", "client_id": CLIENT, "post_logout_redirect_uri": back}]
+        await page.goto(f"{service.url}/runs")
+        assert "/sign-in" in page.url
+
+
+@pytest.mark.parametrize("address", ["http://login.example.com/end", "javascript:alert(1)", ""])
+async def test_an_unsafe_address_to_sign_out_at_is_not_used(issuer, monkeypatch, address):
+    told = {**issuer.discovery(), "end_session_endpoint": address}
+    monkeypatch.setattr(issuer, "discovery", lambda: told)
+    assert await single_sign_on.SingleSignOn(_settings(issuer)).sign_out_url() is None
+
+
+def test_a_session_of_a_key_is_not_of_the_issuer():
+    sessions = ConsoleSessions(
+        b"k", sign_on=OidcSettings(issuer="https://a.example", client_id="x", scopes="*=read")
+    )
+    assert sessions.is_of_issuer(sessions.begin_for("ann", ()))
+    assert not sessions.is_of_issuer("")
+    assert not sessions.is_of_issuer(sessions.seal("attempt", "{}"))
+
+
 async def test_a_group_has_its_role_and_no_other(service, browser):
     for name, status in (("ann", 403), ("bob", 200)):
         async with _at_sign_in(service, browser) as page:

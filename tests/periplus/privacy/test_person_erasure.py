@@ -227,6 +227,47 @@ def test_other_names_and_other_folders_are_searched_too(data, outside):
     assert (recording / "session.jsonl").read_text() == '{"value": "ERASED"}\n'
 
 
+def test_pictures_beside_a_report_that_mentions_the_person_are_deleted(data, outside):
+    for name, said in (("verified", MAIL), ("other", "nobody")):
+        (outside / name / "screenshots" / "pin").mkdir(parents=True)
+        (outside / name / "screenshots" / "pin" / "step-01.jpg").write_bytes(PICTURE)
+        (outside / name / "report.html").write_text(f"<p>{said}</p>")
+    done = _erase(
+        data, *(word for name in ("verified", "other") for word in ("--folder", str(outside / name))), "--yes"
+    )
+    assert done.returncode == 0, done.stderr
+    assert [path.parts[-4] for path in outside.rglob("*.jpg")] == ["other"]
+
+
+def test_what_a_verification_wrote_beside_its_verdict_is_searched_without_naming_its_folder(data, outside):
+    asyncio.run(_fill(data, outside))
+    kept = outside / "verified"
+    for name in (
+        "screenshots/pin/build/1.jpg",
+        "report.html",
+        "plans/pin.json",
+        "verdict_pin.json",
+        "mine.txt",
+    ):
+        (kept / name).parent.mkdir(parents=True, exist_ok=True)
+        (kept / name).write_bytes(PICTURE if name.endswith("jpg") else f'["{MAIL}"]'.encode())
+
+    async def note() -> None:
+        async with open_runs(data, audited=False) as runs:
+            verdict = Artifact(
+                run_id="without", name="verdict_pin.json", artifact_type="verdict_report", created_at=NOW,
+                file_path=str(kept / "verdict_pin.json"), size_bytes=1, file_hash="0" * 64,
+            )  # fmt: skip
+            await runs.put_artifact(verdict)
+
+    asyncio.run(note())
+    assert _erase(data, "--yes").returncode == 0
+    assert not (kept / "screenshots/pin/build/1.jpg").exists()
+    for name in ("report.html", "plans/pin.json", "verdict_pin.json"):
+        assert (kept / name).read_text() == '["ERASED"]'
+    assert MAIL in (kept / "mine.txt").read_text(), "a file of another's is left alone"
+
+
 @pytest.mark.mongodb
 async def test_a_person_is_erased_from_every_collection(data, outside, emptied_mongodb_url):
     await _fill(data, outside, emptied_mongodb_url)

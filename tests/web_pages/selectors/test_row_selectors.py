@@ -72,3 +72,28 @@ def test_words_that_look_like_a_parameter_or_hold_quotes_are_no_trap():
     assert chosen is not None
     assert chosen.selector.strategies[0].template == "//tr[.//td[normalize-space()='{{row}}']]//button"
     assert (chosen.row, *chosen.tried) == NAMES
+
+
+SESSIONS = "".join(
+    f"<div class='session-row is-{n}'><div class='name'>{name}</div><div class='end'><button>Revoke</button></div></div>"
+    for n, name in enumerate(NAMES)
+)  # fmt: skip
+
+
+def test_rows_that_only_their_class_tells_are_rows():
+    page = stored(f"<main><h2>Sessions</h2>{SESSIONS}<div class='session-row'>none</div></main>")
+    buttons = [each for each in page.roots[0].elements if each.tag == "button"]
+    selectors = PageSelectors(page)
+    assert build_row_selector(selectors, buttons[0]) is None
+    chosen = build_row_selector(selectors, buttons[0], by_class=True)
+    assert chosen is not None
+    (template,) = chosen.selector.strategies
+    for name, button in zip(NAMES, buttons, strict=True):
+        assert page.resolve_template(template.template, {"row": name}) == (button,)
+    assert page.resolve_template(template.template, {"row": "Sessions"}) == ()
+
+
+def test_a_part_of_a_class_that_no_other_part_has_is_no_row():
+    page = stored("<main><div class='box'><b>One</b><button>Revoke</button></div><p>Text</p></main>")
+    (button,) = (each for each in page.roots[0].elements if each.tag == "button")
+    assert build_row_selector(PageSelectors(page), button, by_class=True) is None

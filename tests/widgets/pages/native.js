@@ -72,6 +72,7 @@ start({
     $("asks").addEventListener("close", () => { keep("name", $("name").value); keep("closed", $("asks").returnValue); });
   }),
   contenteditable: plain(`<p>Note</p><div id="edit" contenteditable="true" aria-label="Note" style="border: 1px solid; min-height: 60px"></div>`, ($, keep) => {
+    keep("text", "");
     $("edit").addEventListener("input", () => keep("text", $("edit").innerText.replace(/\u00a0/g, " ")));
   }),
   label_cancels: plain(`<label id="l1"><input type="radio" name="s" value="post"> Post</label><label id="l2"><input type="radio" name="s" value="express"> Express</label>`, ($, keep, root) => {

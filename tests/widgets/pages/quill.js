@@ -5,7 +5,9 @@ import { start } from "./start.js";
 const editor = (root, keep) => {
   root.innerHTML = `<div id="text"></div>`;
   const made = new Quill("#text", { theme: "snow" });
-  made.on("text-change", () => { keep("text", made.getText()); keep("html", made.root.innerHTML); });
+  const tell = () => { keep("text", made.getText()); keep("html", made.root.innerHTML); };
+  tell();
+  made.on("text-change", tell);
 };
 
 start({ write: editor, bold: editor, list: editor });

@@ -32,6 +32,8 @@ PASSWORD = "Larch-40-copper"
 LONG = " ".join(f"part {number} of a long story," for number in range(1, 17))
 """More than 300 characters."""
 _STARTED_S = 60.0
+_ANSWERED_S = 60.0
+"""On a busy machine, with much to write."""
 _PR_SET_PDEATHSIG = 1
 
 
@@ -78,11 +80,16 @@ async def work_folder(parent: Path) -> AsyncIterator[Path]:
 
 @asynccontextmanager
 async def serve(
-    command: Sequence[str | Path], folder: Path, url: str, environment: Mapping[str, str] | None = None
+    command: Sequence[str | Path],
+    folder: Path,
+    url: str,
+    environment: Mapping[str, str] | None = None,
+    *,
+    started_s: float = _STARTED_S,
 ) -> AsyncIterator[None]:
     """Run a server in a folder until the end of the block, at the latest until this process ends.
 
-    It is up when the URL answers. Raises `RuntimeError` with its last words if it does not come up.
+    It is up when the URL answers, within `started_s` seconds. Raises `RuntimeError` with its last words if it does not come up.
     """
     log = folder / "server.log"
     with log.open("wb") as lines:
@@ -91,7 +98,7 @@ async def serve(
             env=surroundings() | (environment or {}), preexec_fn=_die_with(os.getpid()), start_new_session=True,  # noqa: PLW1509 # no lock is taken
         )  # fmt: skip
     try:
-        ends = time.monotonic() + _STARTED_S
+        ends = time.monotonic() + started_s
         while not await asyncio.to_thread(_answers, url):
             if process.poll() is not None or time.monotonic() > ends:
                 raise RuntimeError(
@@ -193,7 +200,7 @@ def request_json(
     request = urllib.request.Request(
         url, data, {"Content-Type": "application/json"} | dict(headers or {}), method=method
     )
-    with urllib.request.urlopen(request, timeout=10) as answer:
+    with urllib.request.urlopen(request, timeout=_ANSWERED_S) as answer:
         text = answer.read()
     return json.loads(text) if text else None
 

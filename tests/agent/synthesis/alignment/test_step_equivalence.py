@@ -247,6 +247,15 @@ def test_people_drop_at_about_the_same_place_of_the_same_element():
     assert not is_done_alike(held, _click(("id", "a")))
 
 
+def test_presses_on_a_drawing_are_the_same_only_at_about_the_same_place():
+    one, near, far = (
+        _click(("id", "map")).model_copy(update={"args": {"place": [across, 0.5]}}) for across in (0.5, 0.53, 0.6)
+    )  # fmt: skip
+    assert have_same_args(one, near)
+    assert not is_done_alike(one, far)
+    assert not is_done_alike(one, _click(("id", "map")))
+
+
 @pytest.mark.parametrize(("other", "whole"), [("done", True), ("later", False)])
 async def test_drags_to_different_places_are_refused_and_equal_ones_are_a_step(other, whole):
     first = TraceStep(action_type="navigate", args={"url": "https://fleet.example/a"})

@@ -127,7 +127,7 @@ def test_a_workflow_asks_for_the_name_of_the_row_and_not_for_where_the_press_lan
     result = synthesis_examples.induce([each.trace() for each in people])
     synthesis_examples.published(result.lowered)
     inputs = {each.name: each.description for each in result.lowered.workflow.io_spec.inputs}
-    assert inputs.keys() == {"title", "note"}, inputs
+    assert inputs.keys() == {"title", "title_also", "note"}, inputs
     assert inputs["title"] == "Title"
     (target,) = [each.target for each in result.graph.actions() if "title" in str(each.target)]
     pages = TracePages()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
-from agent.synthesis.alignment.aligned_traces import AlignedCell
+from agent.synthesis.alignment.aligned_traces import AlignedCell, RowKey
 from agent.synthesis.patterns.row_templates import find_row_template
 from agent.synthesis.patterns.target_templates import PARAMETER, TargetTemplate, find_target_template
 from agent.synthesis.traces.list_rows import build_item_token
@@ -207,3 +209,29 @@ def test_a_card_without_classes_is_not_found_by_its_name_elsewhere_on_the_page()
     assert page is not None
     assert page.stored.resolve_template(found.template, {PARAMETER: "Docker"}) == ()
     assert len(page.stored.resolve_template(found.template, {PARAMETER: "Azure"})) == 1
+
+
+def test_a_row_asks_for_no_part_of_a_name_that_it_asks_for():
+    mails = (("Sarah Chen", "Roadmap"), ("Marcus Williams", "Roadmap"), ("Jennifer Wu", "Proposal"))
+    rows = "".join(
+        f"<div class=mail><b class=sender>{sender}</b><i class=subject>{subject}</i><button>Read</button></div>"
+        for sender, subject in mails
+    )
+    html = f"<!doctype html><title>T</title><main>{rows}</main>"
+    cells = [_cell(at, html, css(f".mail:nth-of-type({at + 1}) > button")) for at in range(3)]
+
+    def told(said: Callable[[str, str], str]) -> dict[RowKey, str]:
+        return {cell.row: said(*mail) for cell, mail in zip(cells, mails, strict=True)}
+
+    found = find_row_template(
+        cells,
+        TracePages(),
+        {
+            "given_name": told(lambda sender, _: sender.split()[0]),
+            "subject": told(lambda _, subject: subject),
+            "sender": told(lambda sender, _: sender),
+        },
+    )
+    assert found is not None
+    assert {*found.words.values()} == {"Sarah Chen", "Marcus Williams", "Jennifer Wu"}
+    assert found.also == ("subject",), "a sender of one word has no given name"

@@ -273,3 +273,54 @@ def test_items_with_a_word_such_as_and_are_told_apart_by_commas_if_they_were_act
     assert template.parse("Select Trinidad and Tobago, Cuba now.") == {
         "select": ["Trinidad and Tobago", "Cuba"]
     }
+
+
+def test_a_quoted_text_may_have_quotes_of_its_own_if_the_words_around_it_tell_where_it_ends():
+    template = learn_template(
+        ["Rename the 'Friends' label to 'Family'.", "Rename the 'Work' label to 'Office'."],
+        [{"Friends", "Family"}, {"Work", "Office"}],
+    )
+    assert [*template.parse("Rename the 'Friends' label to 'Old friends' letters'.").values()] == [
+        "Friends",
+        "Old friends' letters",
+    ]
+    assert [*template.parse("Rename the 'Friends' label to 'We say \"yes\".'.").values()][
+        1
+    ] == 'We say "yes".'
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Rename the 'A' label to 'B' label to 'C'.",  # two ways to read it
+        "Rename the 'Friends' label to 'Old friends' letters.",
+        "Rename the 'Friends' tag to 'Old friends' letters'.",
+    ],
+)
+def test_a_quoted_text_that_ends_in_several_places_or_nowhere_does_not_fit(sentence):
+    template = learn_template(
+        ["Rename the 'Friends' label to 'Family'.", "Rename the 'Work' label to 'Office'."],
+        [{"Friends", "Family"}, {"Work", "Office"}],
+    )
+    with pytest.raises(UtteranceMismatch):
+        template.parse(sentence)
+
+
+@pytest.mark.parametrize(
+    ("shown", "new", "value"),
+    [
+        (("March 1, 2026", "April 15, 2026"), "May 2, 2027", "May 2, 2027"),
+        (("March 1, 2026", "March 15, 2026"), "May 2, 2027", "May 2, 2027"),
+        (("1 March 2026", "15 April 2026"), "2 May 2026", "2 May 2026"),
+    ],
+)
+def test_a_date_is_one_slot_though_its_year_or_month_was_always_the_same(shown, new, value):
+    template = learn_template([f"Snooze 'A' until {each} at 8:00 AM." for each in shown], [set(), set()])
+    assert [*template.parse(f"Snooze 'A' until {new} at 8:00 AM.").values()] == [value]
+
+
+def test_a_month_and_a_day_without_a_year_are_no_date():
+    template = learn_template(
+        [f"Note {each}, room 2026b." for each in ("March 1", "April 15")], [set(), set()]
+    )
+    assert str(template).endswith("room 2026b.")

@@ -279,6 +279,24 @@ def test_recommendation_names_what_to_look_at():
         assert any(sign in advice for sign in named), advice
 
 
+def test_recommendation_names_the_element_that_the_step_acts_on_and_not_the_one_of_the_outcome():
+    evidence = told(
+        what="outcome", outcome=SEEN_BUTTON, matched=0, page_changed=False, held_before=True, element="Open",
+        difference={"subject": "Store", "expected": "visible", "received": "not on the page"},
+    )  # fmt: skip
+    root = classify(evidence)
+    assert (root.class_, root.message) == ("app_defect", "“Open” does nothing")
+    assert "step 4 (click “Open”)" in root.recommendation
+
+
+def test_what_was_expected_and_received_is_told_once():
+    total = told(
+        what="outcome", outcome=TOTAL, expected="16", received="17", held_before=True,
+        difference={"subject": "Total", "expected": '"16"', "received": '"17"'},
+    )  # fmt: skip
+    assert sum("17" in each for each in classify(total).evidence) == 1
+
+
 def test_runner_up_is_told_and_sentences_are_not_repeated():
     cause = classify(told(**DRIFTED, answers=(answer(500), answer(500))))
     assert cause.evidence[-1].startswith("less likely: selector_drift (0.88)")

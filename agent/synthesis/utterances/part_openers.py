@@ -1,0 +1,120 @@
+"""Clicks that open the part of a page with the element which the description names: its tab, its section.
+
+A person opens one tab after another until the named element is seen. Only the one that holds it counts, and the markup
+says which that is (`aria-controls`): the clicks become one, on what opens the part with the named element. The last click of
+each trace must have opened that part, and at least two different parts were opened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agent.synthesis.traces.trace_pages import TracePages
+from kb_schema.execution_traces import ExecutionTrace, TraceStep
+from kb_schema.selectors import Selector, ValueStrategy
+from kb_schema.templates import xpath_literal
+from web_pages.element_tree import Element
+from web_pages.visibility import visible
+
+OPENS_PART = "opens_part"
+"""Metadata key of a step: it opens the part with the named element."""
+LEAST_PARTS = 2
+"""Different parts that must have been opened."""
+_CONTROLS = "aria-controls"
+
+
+@dataclass(frozen=True, slots=True)
+class _Opening:
+    begin: int
+    """Index of the first click."""
+    step: TraceStep
+    """What takes the place of all."""
+    part: str
+
+
+def join_part_openers(
+    traces: Sequence[ExecutionTrace], pages: TracePages, mention: str, name: str
+) -> list[ExecutionTrace]:
+    """Return the traces; clicks that open parts before a named element are one step. Unchanged if some trace differs.
+
+    `mention` and `name` are the metadata keys of what names a step's element, and of the words.
+    """
+    found = {
+        (number, at): _find_opening(trace.steps, at, pages, mention, name)
+        for number, trace in enumerate(traces)
+        for at, step in enumerate(trace.steps)
+        if at and name in step.metadata and _is_opener(trace.steps[at - 1], pages)
+    }
+    opened = {each.part for each in found.values() if each is not None}
+    if None in found.values() or len(opened) < LEAST_PARTS:
+        return list(traces)
+    made = []
+    for number, trace in enumerate(traces):
+        steps = list(trace.steps)
+        for at in sorted((place for row, place in found if row == number), reverse=True):
+            opening = found[number, at]
+            if opening is not None:
+                steps[opening.begin : at] = [opening.step]
+        made.append(trace.model_copy(update={"steps": tuple(steps)}))
+    return made
+
+
+def _is_opener(step: TraceStep, pages: TracePages) -> bool:
+    return step.action_type == "click" and _find_control(step, pages) is not None
+
+
+def _find_control(step: TraceStep, pages: TracePages) -> Element | None:
+    """Return what a click opens a part with: its element, or the one around it."""
+    found = pages.find_target(step)
+    around = () if found is None else (found[1], found[1].parent)
+    return next((each for each in around if each is not None and each.get(_CONTROLS)), None)
+
+
+def _find_opening(
+    steps: Sequence[TraceStep], at: int, pages: TracePages, mention: str, name: str
+) -> _Opening | None:
+    """Return the clicks before a named step as one; None if the last of them did not open the part with its element."""
+    last, words = steps[at - 1], steps[at].metadata[name]
+    control, seen = _find_control(last, pages), pages.find_target(last)
+    if control is None or seen is None:
+        return None
+    inner = "" if seen[1] is control else f"//{seen[1].tag}"
+    for path in _list_paths(steps[at], words):
+        value = f"//*[@{_CONTROLS} = {path}/ancestor::*/@id]{inner}"
+        target = Selector(strategies=(ValueStrategy(type="xpath-text", value=value),))
+        hidden = seen[0].stored.resolve_template(path, {})
+        if seen[0].find(target) is seen[1] and len(hidden) == 1 and not visible(hidden[0]):
+            begin = at - 1
+            while begin and _opens_beside(steps[begin - 1], control, pages):
+                begin -= 1
+            metadata = {
+                **last.metadata,
+                mention: f"part of {steps[at].metadata[mention]}",
+                name: words,
+                OPENS_PART: True,
+            }
+            step = last.model_copy(update={"target": target, "metadata": metadata})
+            return _Opening(begin, step, str(control.get(_CONTROLS)))
+    return None
+
+
+def _list_paths(step: TraceStep, words: str) -> list[str]:
+    literal = xpath_literal(words)
+    ways = step.target.strategies if isinstance(step.target, Selector) else ()
+    return [
+        each.value
+        for each in ways
+        if isinstance(each, ValueStrategy) and each.type == "xpath-text" and literal in each.value
+    ]
+
+
+def _opens_beside(step: TraceStep, control: Element, pages: TracePages) -> bool:
+    """Whether an earlier click opened another part of the same set."""
+    other = _find_control(step, pages) if step.action_type == "click" else None
+    return (
+        other is not None
+        and other.tag == control.tag
+        and other.get("role") == control.get("role")
+        and other.get(_CONTROLS) != control.get(_CONTROLS)
+    )

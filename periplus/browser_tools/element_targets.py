@@ -1,0 +1,67 @@
+"""Which element of a page an element id of the knowledge base means, by role and accessible name.
+
+For clients whose tools take something else than our ids: a reference of their own snapshot, or a selector.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from kb_schema.tool_answers import ElementAction
+
+_FIELDS = frozenset({"textbox", "searchbox", "spinbutton", "combobox", "slider"})
+_CHOSEN_FROM = frozenset({"combobox", "listbox", "radiogroup"})
+_TICKED = frozenset({"checkbox", "radio", "switch", "menuitemcheckbox", "menuitemradio"})
+_PRESSED = _TICKED | {"button", "link", "menuitem", "tab", "option", "treeitem", "combobox"}
+_ROLES = {
+    "fill": _FIELDS,
+    "type": _FIELDS,
+    "clear": _FIELDS,
+    "select_option": _CHOSEN_FROM,
+    "check": _TICKED,
+    "uncheck": _TICKED,
+    "click": _PRESSED,
+}
+"""Canonical action -> the roles of elements that take it; others take any of these."""
+_ANY = _FIELDS | _CHOSEN_FROM | _PRESSED
+
+
+@dataclass(frozen=True, slots=True)
+class NamedElement:
+    """An element of a page, with what a client calls it."""
+
+    role: str
+    name: str
+    target: str
+
+
+def find_targets(actions: Iterable[ElementAction], elements: Iterable[NamedElement]) -> dict[str, str]:
+    """Return element id -> target for each element that exactly one element of the page fits.
+
+    An element whose name is on the page twice is left out: none is better than the wrong one.
+    """
+    found: dict[str, str] = {}
+    by_name: dict[str, list[NamedElement]] = {}
+    for element in elements:
+        by_name.setdefault(_plain(element.name), []).append(element)
+    for action in actions:
+        if not action.element_id or action.element_id in found:
+            continue
+        roles = _ROLES.get(action.action_type, _ANY)
+        for words in dict.fromkeys((_plain(action.label), _plain(action.element_id))):
+            fitting = [each for each in by_name.get(words, ()) if words and each.role in roles]
+            if len(fitting) == 1:
+                found[action.element_id] = fitting[0].target
+                break
+    return found
+
+
+def role_selector(role: str, name: str) -> str:
+    """Return the selector of Playwright's role engine for an element: `role=button[name="Save"s]`."""
+    escaped = name.replace("\\", "\\\\").replace('"', '\\"')
+    return f'role={role}[name="{escaped}"s]'
+
+
+def _plain(words: str) -> str:
+    return " ".join(words.replace("_", " ").casefold().strip(" *:").split())

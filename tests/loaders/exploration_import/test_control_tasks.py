@@ -1,0 +1,175 @@
+"""Tasks that are drafted from what has no form: dialogs, menus, switches, buttons of rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loaders.exploration_import import build_knowledge
+from loaders.exploration_import.knowledge_builder import ExploredKnowledge
+from tests.support.explored import Drawing, drawing
+
+CHANNELS = ("Desktop", "Mobile", "Letters")
+DEVICES = ("Old laptop", "Phone", "Tablet")
+SWITCHES = "".join(
+    f"<div class='setting-row'><div class='label'>{name}</div><div class='toggle-switch' role='button'></div></div>"
+    for name in CHANNELS
+)
+SESSIONS = "".join(
+    f"<div class='session-row'><div>{name}</div><button>Revoke access</button></div>" for name in DEVICES
+)
+PAGE = (
+    f"<main><h1>Settings</h1><section>{SWITCHES}</section><section>{SESSIONS}</section>"
+    "<div class='setting-row'><div class='label'>Theme</div><button class='trigger'><span>Light</span></button></div>"
+    "<button>New key</button></main>"
+)
+DIALOG = (
+    "<div class='modal'><h3>Create a key</h3><input aria-label='Name of the key'><button>Cancel</button>"
+    "<button>Create key</button></div>"
+)
+MENU = "<div class='menu'><button class='item'>Light</button><button class='item'>Dark</button></div>"
+ON_TOP = {"dialog": 3, "menu": 2}
+"""Controls of each layer."""
+CHANGING = {"Revoke access": "deletes", "Create key": "unknown_method", "": "unknown_method"}
+
+
+def _draw(seen: Drawing, page_id: str, path: str, html: str, **told: Any) -> None:
+    """A page whose controls were judged as an exploration judges them."""
+    page = seen.page(page_id, path, html, **told)
+    kept = page.offers if page.layer == "" else page.offers[-ON_TOP[page.layer] :]  # those of the layer
+    offers = tuple(
+        offer.model_copy(update={"danger": CHANGING.get(offer.name), "why": "it would change something"})
+        if offer.name in CHANGING
+        else offer
+        for offer in kept
+    )
+    seen.folder.add_page(page.model_copy(update={"offers": offers}))
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> ExploredKnowledge:
+    seen = drawing(tmp_path)
+    _draw(seen, "settings", "/settings", PAGE, start=True)
+    on_top = {"openable": False, "behind": "settings"}
+    _draw(seen, "dialog", "/settings", PAGE.replace("</main>", "</main>" + DIALOG), layer="dialog", **on_top)
+    _draw(seen, "menu", "/settings", PAGE.replace("</main>", "</main>" + MENU), layer="menu", **on_top)
+    seen.went("settings", "New key", "dialog")
+    seen.went("settings", "Light", "menu")
+    return build_knowledge(seen.folder)
+
+
+def test_a_button_of_rows_that_only_their_class_tells_is_one_element_with_a_row(made: ExploredKnowledge):
+    rows = [each for each in made.knowledge.elements("settings").values() if each.type == "dynamic_list_item"]
+    assert min(str(each.metadata["label"]) for each in rows) == "Revoke access"
+    assert all(each.selector.required_context == {"row"} for each in rows)
+    assert {each.metadata["example"]["row"] for each in rows} <= {*CHANNELS, *DEVICES}
+
+
+def test_switches_without_a_name_are_one_element_with_the_words_beside_them(made: ExploredKnowledge):
+    (switch,) = (
+        each
+        for each in made.knowledge.elements("settings").values()
+        if each.metadata.get("example") == {"row": CHANNELS[0]}
+    )
+    assert switch.type == "dynamic_list_item"
+
+
+def test_a_dialog_without_a_form_is_a_task_with_an_input_for_each_field(made: ExploredKnowledge):
+    task = made.knowledge.tasks["create_key"]
+    assert [(each.name, each.required) for each in task.io_spec.inputs] == [("name_of_the_key", True)]
+    opened, pressed, filled, sent = task.ordered_steps
+    assert opened.action.target_screen == "settings"
+    assert [each.type for each in pressed.postconditions] == ["on_screen"]
+    assert filled.action.value == "{name_of_the_key}"
+    labels = {
+        each.element_id: each.metadata["label"] for each in made.knowledge.elements(_dialog(made)).values()
+    }
+    assert labels[str(sent.action.target)] == "Create key"
+    assert "draft" in task.metadata
+    assert task.success_criteria == ()
+
+
+def _dialog(made: ExploredKnowledge) -> str:
+    return next(screen for screen, pages in made.screens.items() if "dialog" in pages)
+
+
+def test_what_is_chosen_in_a_menu_is_one_input_with_the_entries_as_options(made: ExploredKnowledge):
+    (task,) = (each for name, each in made.knowledge.tasks.items() if name.startswith("choose_"))
+    assert task.name == "Choose Theme"
+    (option,) = task.io_spec.inputs
+    assert option.required
+    assert {"Light", "Dark"} == {
+        condition.value
+        for step in task.ordered_steps
+        for skipped in step.skip_when
+        for condition in skipped.conditions
+    }
+
+
+def test_a_button_of_rows_is_a_task_that_asks_for_the_row(made: ExploredKnowledge):
+    (task,) = (each for name, each in made.knowledge.tasks.items() if name.startswith("revoke_access"))
+    assert [(each.name, each.required) for each in task.io_spec.inputs] == [("row", True)]
+    assert task.ordered_steps[-1].action.parameters == {"row": "{row}"}
+
+
+def test_a_dialog_to_which_nothing_led_is_no_task(tmp_path: Path):
+    seen = drawing(tmp_path)
+    _draw(seen, "settings", "/settings", PAGE, start=True)
+    _draw(
+        seen, "dialog", "/settings", PAGE.replace("</main>", "</main>" + DIALOG), layer="dialog",
+        openable=False, behind="settings",
+    )  # fmt: skip
+    assert "create_key" not in build_knowledge(seen.folder).knowledge.tasks
+
+
+def test_two_buttons_of_one_name_that_lead_to_different_dialogs_are_two_elements(tmp_path: Path):
+    seen = drawing(tmp_path)
+    rows = "".join(
+        f"<div class='row'><div>{name}</div><button>Edit</button></div>" for name in ("Full name", "E-mail")
+    )
+    page = f"<main><h1>Profile</h1>{rows}</main>"
+    _draw(seen, "profile", "/profile", page, start=True)
+    for name, fields in (
+        ("name", "<input aria-label='First'><input aria-label='Last'>"),
+        ("mail", "<input aria-label='New address'>"),
+    ):
+        _draw(
+            seen, name, "/profile", f"{page}<div class='modal'><h3>Change {name}</h3>{fields}<button>Store {name}</button></div>",
+            layer="dialog", openable=False, behind="profile",
+        )  # fmt: skip
+    first, second = (each for each in seen.pages["profile"].offers if each.name == "Edit")
+    seen.tried("profile", "name", offer_id=first.offer_id)
+    seen.tried("profile", "mail", offer_id=second.offer_id)
+    made = build_knowledge(seen.folder)
+    edits = [each for each in made.knowledge.elements("profile").values() if each.metadata["label"] == "Edit"]
+    assert len(edits) == 2
+    assert not any(each.selector.required_context for each in edits)
+
+
+def test_dialogs_with_other_headings_and_fields_are_two_screens_though_their_buttons_are_the_same(
+    tmp_path: Path,
+):
+    seen = drawing(tmp_path)
+    page = "<main><h1>Profile</h1><button>Edit full name</button><button>Edit username</button></main>"
+    _draw(seen, "profile", "/profile", page, start=True)
+    for name in ("full name", "username"):
+        dialog = (
+            f"<div class='modal'><h3>Edit {name}</h3><input aria-label='Edit {name}'>"
+            "<button>Cancel</button><button>Create key</button></div>"
+        )
+        _draw(
+            seen,
+            name.replace(" ", "-"),
+            "/profile",
+            page + dialog,
+            layer="dialog",
+            openable=False,
+            behind="profile",
+        )
+        seen.went("profile", f"Edit {name}", name.replace(" ", "-"))
+    made = build_knowledge(seen.folder)
+    assert (
+        len({screen for screen, pages in made.screens.items() if {"full-name", "username"} & {*pages}}) == 2
+    )
