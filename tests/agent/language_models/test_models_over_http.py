@@ -8,8 +8,12 @@ from contextlib import suppress
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from pydantic import BaseModel
 
+from agent import telemetry
 from agent.inferencer import InferenceFailed, ModelInferencer
 from agent.language_models import metered_model
 from agent.language_models.model_budget import ModelBudget, ModelMeter
@@ -117,6 +121,26 @@ async def test_secrets_leave_neither_in_the_request_nor_in_the_record():
         await model.infer("the password is hunter-two")
     assert "hunter-two" not in server.requests[0].text
     assert "hunter-two" not in model.meter.records[0].model_dump_json()
+
+
+async def test_each_call_is_a_span_by_the_conventions_for_models_without_its_text(monkeypatch):
+    exporter, provider = InMemorySpanExporter(), TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    monkeypatch.setattr(telemetry, "_TRACER", provider.get_tracer("periplus"))
+    with serve_model([Answer("Delft", usage=(1_000, 10))]) as server:
+        await ModelInferencer(server.openai).infer_as("Which town?", str, label="town/1")
+    (call,) = exporter.get_finished_spans()
+    assert call.name == "chat gpt-5-mini"
+    assert dict(call.attributes) == {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.provider.name": "openai",
+        "gen_ai.request.model": "gpt-5-mini",
+        "gen_ai.request.max_tokens": metered_model.MOST_ANSWER,
+        "gen_ai.response.model": "gpt-5-mini",
+        "gen_ai.usage.input_tokens": 1_000,
+        "gen_ai.usage.output_tokens": 10,
+        "periplus.prompt": "town/1",
+    }
 
 
 random_answers = st.one_of(
