@@ -36,7 +36,15 @@ def make_press(action: str, value: str | None = None) -> RecordedAction:
         ([], make_fill("Other", "One"), ("fill", "Other")),
         ([], make_fill("Plain", None), ("fill", "Plain")),
     ],
-    ids=["added", "whole", "after Enter", "after Enter and a button", "after the sign of a caret", "replaced", "plain field"],
+    ids=[
+        "added",
+        "whole",
+        "after Enter",
+        "after Enter and a button",
+        "after the sign of a caret",
+        "replaced",
+        "plain field",
+    ],
 )
 def test_what_is_added_is_recorded(before, typed, recorded):
     texts = AddedTexts()
