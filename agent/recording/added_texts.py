@@ -53,4 +53,5 @@ class AddedTexts:
 
 
 def _spaced(text: str) -> str:
-    return text.replace("\u00a0", " ")
+    """Return it with plain spaces, and without the signs by which editors hold their caret (U+FEFF)."""
+    return text.replace("\u00a0", " ").replace("\ufeff", "")

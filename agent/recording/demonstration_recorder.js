@@ -309,7 +309,8 @@
     if (!press.changed && !document.getSelection().isCollapsed) return false; // it selected text
     if (!press.changed && press.el.matches(NATIVE) && !press.el.draggable) return false; // it was let go elsewhere
     const inside = press.el.isConnected && press.el.contains(document.elementFromPoint(event.clientX, event.clientY));
-    return !inside || !press.el.matches(OPERABLE) || press.el.draggable || press.el.hasAttribute("aria-roledescription");
+    // What marks the chosen cells of a calendar may be inside the first of them.
+    return !inside || !press.el.matches(OPERABLE) || press.el.getAttribute("role") === "gridcell" || press.el.draggable || press.el.hasAttribute("aria-roledescription");
   }
 
   function tellDrag(press, event, more = {}) {

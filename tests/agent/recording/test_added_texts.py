@@ -32,10 +32,19 @@ def make_press(action: str, value: str | None = None) -> RecordedAction:
             make_fill("\n\nOne", ""),
             ("append_text", "One"),
         ),
+        ([], make_fill("One strong", "One \ufeff"), ("append_text", "strong")),
         ([], make_fill("Other", "One"), ("fill", "Other")),
         ([], make_fill("Plain", None), ("fill", "Plain")),
     ],
-    ids=["added", "whole", "after Enter", "after Enter and a button", "replaced", "plain field"],
+    ids=[
+        "added",
+        "whole",
+        "after Enter",
+        "after Enter and a button",
+        "after the sign of a caret",
+        "replaced",
+        "plain field",
+    ],
 )
 def test_what_is_added_is_recorded(before, typed, recorded):
     texts = AddedTexts()
