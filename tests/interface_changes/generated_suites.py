@@ -51,6 +51,8 @@ expect.set_options(timeout=2_500)
 """Without the long waits of the suite."""
 AT_ONCE = 8
 """Bugs of one pytest run."""
+EXPECTED_BY_ACTS = ("checked", "unchecked")
+"""Outcomes that Playwright's own act (`check`, `uncheck`) expects, too."""
 End = Literal["assertion", "act", "elsewhere", "green"]
 
 
@@ -148,7 +150,8 @@ def judge_end(
     end = find_end(statements, problem)
     if end == asserted:
         return "assertion"
-    return "act" if end is not None and end.step == asserted.step and not end.kind else "elsewhere"
+    at_act = end is not None and end.step == asserted.step and not end.kind
+    return "act" if at_act and asserted.kind in EXPECTED_BY_ACTS else "elsewhere"
 
 
 def _run_with_bugs(
