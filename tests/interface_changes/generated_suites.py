@@ -32,12 +32,14 @@ from tests.interface_changes.site_models import SITES
 from tests.interface_changes.site_server import serve_site
 from tests.support.foreign_sites import plain_python
 
-SHORT = """
+EACH_BUG = """
 
 @pytest.fixture(scope="session", params={urls!r}, ids={names!r})
 def base_url(request: pytest.FixtureRequest) -> str:
     return request.param
-
+"""
+"""Appended to the suite's fixtures: one run for each bug, each with a server of its own."""
+SHORT_WAITS = """
 
 @pytest.fixture(autouse=True)
 def short_waits(page) -> None:
@@ -46,9 +48,11 @@ def short_waits(page) -> None:
 
 expect.set_options(timeout=2_500)
 """
-"""Appended to the suite's fixtures: one run for each bug, each with a server of its own, without the long waits."""
+"""Without the long waits of the suite."""
 AT_ONCE = 8
 """Bugs of one pytest run."""
+EXPECTED_BY_ACTS = ("checked", "unchecked")
+"""Outcomes that Playwright's own act (`check`, `uncheck`) expects, too."""
 End = Literal["assertion", "act", "elsewhere", "green"]
 
 
@@ -113,6 +117,11 @@ def check_suite(site: str, plans: Mapping[str, VerificationPlan], folder: Path) 
         for start in range(0, len(names), AT_ONCE):
             some = names[start : start + AT_ONCE]
             ends |= _run_with_bugs(site, suite, path.name, some, folder / f"{req_id}-{start}", chromium)
+        judged = list(_judge_assertions(req_id, statements, broken, ends))
+        hasty = list(dict.fromkeys(each.by for each in judged if each.ended == "elsewhere"))
+        if hasty:  # a loaded machine does not do every step in the short waits
+            again = folder / f"{req_id}-again"
+            ends |= _run_with_bugs(site, suite, path.name, hasty, again, chromium, waits="")
         figures.red |= {bug: ends[bug] is not None for bug in bugs}
         figures.assertions += _judge_assertions(req_id, statements, broken, ends)
     return figures
@@ -141,11 +150,18 @@ def judge_end(
     end = find_end(statements, problem)
     if end == asserted:
         return "assertion"
-    return "act" if end is not None and end.step == asserted.step and not end.kind else "elsewhere"
+    at_act = end is not None and end.step == asserted.step and not end.kind
+    return "act" if at_act and asserted.kind in EXPECTED_BY_ACTS else "elsewhere"
 
 
 def _run_with_bugs(
-    site: str, suite: Path, test: str, bugs: Sequence[str], folder: Path, chromium: str
+    site: str,
+    suite: Path,
+    test: str,
+    bugs: Sequence[str],
+    folder: Path,
+    chromium: str,
+    waits: str = SHORT_WAITS,
 ) -> dict[str, str | None]:
     shutil.copytree(suite, folder)
     with ExitStack() as stack:
@@ -156,7 +172,7 @@ def _run_with_bugs(
             server.show(model)
         fixtures = folder / "conftest.py"
         urls = [each.base for each in servers]
-        fixtures.write_text(fixtures.read_text() + SHORT.format(urls=urls, names=list(bugs)))
+        fixtures.write_text(fixtures.read_text() + EACH_BUG.format(urls=urls, names=list(bugs)) + waits)
         file = folder / "bugs.xml"
         run(plain_python(), folder, urls[0], chromium, f"--junitxml={file}", "--tb=short", test, secrets={})
     told = {name.rpartition("[")[2].rstrip("]"): problem for name, problem in _read_results(file)}

@@ -114,16 +114,23 @@ async def test_every_expected_outcome_of_the_requirements_has_one_bug_that_break
 
 
 @pytest.mark.parametrize(
-    ("line", "ended"),
-    [("8", "assertion"), ("6", "act"), ("4", "elsewhere"), ("9", "elsewhere"), ("", "green")],
+    ("line", "kind", "ended"),
+    [
+        ("8", "message", "assertion"),
+        ("6", "message", "elsewhere"),
+        ("6", "checked", "act"),
+        ("4", "checked", "elsewhere"),
+        ("10", "message", "elsewhere"),
+        ("", "message", "green"),
+    ],
 )
-def test_where_a_generated_test_ends_is_told_by_its_traceback(line, ended):
+def test_where_a_generated_test_ends_is_told_by_its_traceback(line, kind, ended):
     statements = [
         GeneratedStatement("test_add.py", 4, 4, 1, "visible"),
         GeneratedStatement("test_add.py", 6, 6, 2),
-        GeneratedStatement("test_add.py", 7, 9, 2, "message") if line != "9" else GeneratedStatement("test_add.py", 7, 8, 2, "message"),
-        GeneratedStatement("test_add.py", 9, 9, 2, "visible"),
-    ]  # fmt: skip
+        GeneratedStatement("test_add.py", 7, 9, 2, kind),
+        GeneratedStatement("test_add.py", 10, 10, 2, "visible"),
+    ]
     problem = f"test_add.py:{line}: in test_add\n    expect(...)\nE   AssertionError" if line else None
     assert judge_end(statements, statements[2], problem) == ended
 
