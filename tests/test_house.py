@@ -224,7 +224,9 @@ def _named_as_values(nodes: list[ast.AST]) -> set[str]:
     return {each.id for group in values for each in group if isinstance(each, ast.Name)}
 
 
-@pytest.mark.parametrize("workflow", sorted((ROOT / ".github" / "workflows").glob("*.yml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "workflow", sorted((ROOT / ".github" / "workflows").glob("*.yml")), ids=lambda path: path.stem
+)
 def test_every_action_of_a_workflow_is_pinned_by_hash_and_says_its_version(workflow: Path) -> None:
     used = re.findall(r"uses: *(.*)", workflow.read_text(encoding="utf-8"))
     assert used

@@ -18,5 +18,7 @@ def test_a_finding_has_tests(finding):
     for named in FINDINGS[finding]:
         file, _, test = named.partition("::")
         tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
-        defined = {each.name for each in tree.body if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)}
+        defined = {
+            each.name for each in tree.body if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)
+        }
         assert test in defined, named
