@@ -113,9 +113,8 @@ class FuzzedEndpoint:
             assert forbidden not in answer.text, answer.text[:2_000]
         text = answer.text
         if answer.headers.get("content-type", "").startswith("text/event-stream"):
-            lines = re.split(
-                r"\r\n|\r|\n", text
-            )  # `splitlines` would also split at characters inside of JSON
+            # `splitlines` would also split at characters inside of JSON.
+            lines = re.split(r"\r\n|\r|\n", text)
             text = next(line[6:] for line in lines if line.startswith("data: {"))
         return json.loads(text) if text else None
 
