@@ -86,15 +86,20 @@ async def removes(page: Page, given: Mapping[str, str], _dice: object) -> None:
 
 
 async def _run(browser: Browser, stores: Stores, site: RunningSite, folder, member: str) -> None:
-    given = {"name": member}
+    await _run_task(browser, stores, site, folder, TASK, {"name": member})
+
+
+async def _run_task(
+    browser: Browser, stores: Stores, site: RunningSite, folder, task: Task, given: dict[str, str]
+) -> None:
     async with (
         open_fresh_context(browser) as context,
         open_session(stores, context, WEBSITE, base_url=site.base, values=given) as session,
     ):
-        session.knowledge.know(TASK)
+        session.knowledge.know(task)
         trace = SessionTrace(folder, website_id=WEBSITE, context=session.context, inputs=given)
         session.bus.listen(trace, pages=True)
-        done = await TaskRunner(session).run_task(TASK.task_id, given)
+        done = await TaskRunner(session).run_task(task.task_id, given)
         assert done.complete, done.error
         last = await session.snapshot()
         trace.close(last.html, complete=True, url_after=last.url)
@@ -138,6 +143,83 @@ async def test_a_task_that_was_recorded_and_one_that_was_run_give_the_same_workf
                     done = await ran(session, own, {asked.name: name})
                 assert done.succeeded, done.error
                 assert members.gone == [name]
+
+
+ORDERS = (
+    {"part": "Bolt", "size": "small", "owner": "Ann", "shelf": "top"},
+    {"part": "Nut", "size": "large", "owner": "Cid", "shelf": "floor"},
+    {"part": "Washer", "size": "medium", "owner": "Bob", "shelf": "middle"},
+    {"part": "Screw", "size": "large", "owner": "Ann", "shelf": "middle"},
+)
+_CALLS = (
+    {"action_type": "navigate", "url": "/"},
+    {"action_type": "fill", "target": "[name=part]", "value": "{part}"},
+    {"action_type": "select_option", "target": "[name=size]", "value": "{size}"},
+    {"action_type": "select_option", "target": "[name=owner]", "value": "{owner}"},
+    {"action_type": "select_option", "target": "[name=shelf]", "value": "{shelf}"},
+    {"action_type": "click", "target": "#order"},
+)
+ORDER = Task.model_validate(
+    {
+        "type": "task",
+        "task_id": "orders",
+        "name": "orders",
+        "io_spec": {"inputs": [{"name": name, "source": "user_input"} for name in ORDERS[0]]},
+        "steps": [{"step_id": f"s{number}", "action": call} for number, call in enumerate(_CALLS)],
+    }
+)
+
+
+def _show_orders(made: list[dict[str, str]], asked: Asked) -> Answered:
+    """A form with three lists, two of them in one row of a table, and what was ordered."""
+    if asked.method == "POST":
+        made.append(dict(asked.form))
+        return Answered(location="/?done=1")
+    choices = {
+        "size": ("small", "medium", "large"),
+        "owner": ("Ann", "Bob", "Cid"),
+        "shelf": ("top", "middle", "floor"),
+    }
+    size, owner, shelf = (
+        f"<th>{name}</th><td><select name={name}><option value=''>none</option>"
+        f"{''.join(f'<option>{each}</option>' for each in known)}</select></td>"
+        for name, known in choices.items()
+    )
+    said = f"<p role=status>{escape(made[-1]['part'])} was ordered</p>" if asked.query else ""
+    field = "<tr><th>part</th><td><input name=part></td></tr>"
+    return Answered(
+        f"<title>Orders</title><h1>Orders</h1>{said}<form method=post><table>{field}<tr>{size}{owner}</tr>"
+        f"<tr>{shelf}</tr></table><button id=order>Order</button></form>"
+    )
+
+
+async def orders(page: Page, given: Mapping[str, str], _dice: object) -> None:
+    await page.fill("[name=part]", given["part"])
+    for name in ("size", "owner", "shelf"):
+        await page.select_option(f"[name={name}]", given[name])
+    async with page.expect_navigation():
+        await page.click("#order")
+
+
+async def test_lists_of_a_form_in_which_a_run_chooses_are_neither_rows_nor_names_of_rows(browser, tmp_path):
+    """A run knows the names of its inputs: what they chose in a list does not name the part of the page around it."""
+    made: list[dict[str, str]] = []
+    with running_site(lambda asked: _show_orders(made, asked)) as site:
+        recorded = await induced(browser, site, tmp_path / "recorded", orders, ORDERS[:3])
+        async with opened_stores(site, tmp_path / "stores") as stores:
+            for number, given in enumerate(ORDERS[:3]):
+                await _run_task(browser, stores, site, tmp_path / "run" / str(number), ORDER, given)
+            own = add_workflow_documents(await induce_workflow(read_traces([tmp_path / "run"]), "orders", ""))
+            assert own.synthesis_report.refusals == ()
+            assert _documents(own) == _documents(recorded)
+            made.clear()
+            async with (
+                open_fresh_context(browser) as context,
+                open_session(stores, context, WEBSITE, base_url=site.base) as session,
+            ):
+                done = await ran(session, own, ORDERS[3])
+            assert done.succeeded, done.error
+            assert made == [ORDERS[3]]
 
 
 async def test_the_trace_of_a_run_has_its_inputs_the_answers_and_the_elements(browser, tmp_path):

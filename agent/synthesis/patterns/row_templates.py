@@ -303,8 +303,9 @@ def _values(
 
 
 def list_part_texts(part: Element) -> set[str]:
-    """Return the texts that stand in a part."""
-    return {*own_texts(part), *(said for node in part.descendants() for said in own_texts(node))}
+    """Return the texts that stand in a part. The options of a list in it are what can be chosen there."""
+    inside = (node for node in part.descendants() if node.tag != "option")
+    return {*own_texts(part), *(said for node in inside for said in own_texts(node))}
 
 
 def look_at_targets(cells: Sequence[AlignedCell], pages: TracePages) -> dict[RowKey, SeenTarget] | None:
@@ -415,7 +416,7 @@ def _namings(part: Element, *, word: bool) -> Iterator[PartNaming]:
     if own_texts(part):
         found[PartNaming(word=word)] = None
     for node in part.descendants():
-        if own_texts(node):
+        if node.tag != "option" and own_texts(node):
             classes = list_stable_classes(node)
             found.setdefault(PartNaming(node.tag, classes[0] if classes else "", word))
     yield from islice(found, MOST_NAMES)

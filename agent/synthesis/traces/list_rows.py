@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from agent.synthesis.traces.trace_pages import TracePages, build_path_template
 from kb_schema.execution_traces import TraceStep
 from kb_schema.selectors import Selector
+from kb_schema.text_similarity import words
 from web_pages.accessible_names import is_control, label_text, role_of
 from web_pages.element_tree import Element
 from web_pages.page_texts import squeeze, text_of
@@ -58,8 +59,23 @@ def _is_data(row: Element, element: Element) -> bool:
         node.tag in _NO_LISTS or node.get("role") in _NO_LIST_ROLES for node in around
     ):
         return False
-    # In a form that is laid out as a list each field has its own label.
-    return not (is_control(element) and role_of(element) in _TYPED and label_text(element))
+    # In a form that is laid out as a list each field has its own label, or a name of its own.
+    return not (_is_typed(element) and (label_text(element) or _has_name_of_its_own(element, row)))
+
+
+def _is_typed(element: Element) -> bool:
+    return is_control(element) and role_of(element) in _TYPED
+
+
+def _has_name_of_its_own(field: Element, row: Element) -> bool:
+    """Whether the names of a field and of those in the other rows (`size`, `owner`) have no word in common.
+
+    Fields of a list are called alike, apart from what tells the row: `amount_3`, `grade[ann]`.
+    """
+    rows = ([node for node in each.descendants() if _is_typed(node)] for each in list_sibling_rows(row))
+    names = [set(words(fields[0].get("name") or "")) for fields in (*rows, [field]) if fields]
+    lettered = [{word for word in each if not word.isdigit()} for each in names]
+    return len(lettered) > 2 and all(lettered) and not set.intersection(*lettered)
 
 
 def list_alike_parts(part: Element) -> list[Element]:

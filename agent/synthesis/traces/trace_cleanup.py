@@ -2,7 +2,7 @@
 
 These are: failed and skipped actions, closed overlays that a run closes by itself, refused presses that were repeated
 with success, field values that the next steps
-replace, clicks into a field that is then filled in, menus that are opened and closed again, and clicks beside controls
+replace, clicks into a field that is then filled in, an address that is opened once more, menus that are opened and closed again, and clicks beside controls
 after which the page was the same.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from urllib.parse import urlsplit, urlunsplit
 
 from agent.synthesis.traces.element_fingerprints import FINGERPRINT
 from agent.synthesis.traces.field_words import FIELD_ACTIONS
@@ -84,6 +85,8 @@ def clean_up_steps(steps: tuple[TraceStep, ...]) -> tuple[TraceStep, ...]:
     kept: list[TraceStep] = []
     begun: TraceStep | None = None
     for index, step in enumerate(happened):
+        if _is_opened_again(happened, index):
+            continue
         if _is_replaced(happened, index) or _only_enters(happened, index):
             begun = step if begun is None or not _same_field(begun, step) else begun
             continue
@@ -136,6 +139,20 @@ def _comes_to_nothing(
 def _remove_framework_ids(html: str | None) -> str | None:
     """Return a page without the ids that every snapshot assigns anew."""
     return None if html is None else _FRAMEWORK_ID.sub("", html)
+
+
+def _is_opened_again(steps: list[TraceStep], index: int) -> bool:
+    """Whether the next step opens the same address, as a run does that begins where its workflow begins."""
+    opened = [_opened_address(each) for each in steps[index : index + 2]]
+    return len(opened) == 2 and opened[0] is not None and opened[0] == opened[1]
+
+
+def _opened_address(step: TraceStep) -> str | None:
+    url = (step.args or {}).get("url")
+    if step.action_type != "navigate" or step.target is not None or not isinstance(url, str):
+        return None
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(path=parts.path or "/"))
 
 
 def _is_replaced(steps: list[TraceStep], index: int) -> bool:
