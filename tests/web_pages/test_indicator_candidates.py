@@ -232,3 +232,25 @@ def test_a_proposal_is_a_document_that_loads():
         loaded = parse_document(screen)
         assert isinstance(loaded.state_signature, Signature)
         assert loaded.state_signature.required_indicators == (each.condition,)
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<div class=trigger><span>Active issues</span><svg></svg></div>",
+        "<table><tr><td>1</td><td><div>Active issues</div></td></tr></table>",
+        "<div>Active issues</div>",
+    ],
+)
+def test_a_short_text_is_shown_by_every_part_for_which_its_condition_holds(html):
+    page = StoredPage(PageSnapshot(url="http://x.test/", html=f"<html><body>{html}</body></html>"))
+    sign = PageFeature("said", "div", "Active issues")
+    assert evaluate(page, [sign.condition], NamedElements())[0].held
+    assert build_page_profile(page).shows(sign)
+
+
+def test_a_text_that_a_part_only_holds_is_not_chosen():
+    page = StoredPage(PageSnapshot(url="http://x.test/", html="<div><span>Active issues</span></div>"))
+    profile = build_page_profile(page)
+    assert PageFeature("said", "div", "Active issues") in profile.echoes
+    assert PageFeature("said", "div", "Active issues") not in profile.states

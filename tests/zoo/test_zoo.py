@@ -14,7 +14,9 @@ from tests.support.needs import lacking
 from tests.support.rotation import SEED, dice
 from tests.zoo.applications import APPLICATIONS
 from tests.zoo.induction_share import list_shares
+from tests.zoo.map_drafts import judge_draft
 from tests.zoo.map_measurement import read_map_truths
+from tests.zoo.map_tasks import is_same_control, list_row_texts
 from tests.zoo.map_views import ListedView, read_listed_views
 from tests.zoo.registry.roundup import ROUNDUP
 from tests.zoo.single_page import benchmark
@@ -214,3 +216,29 @@ def test_a_listed_view_is_shown_if_all_its_signs_are_visible_with_their_texts(si
     html = "<h1>Open <b>issues</b></h1><div class=menu hidden>Mine</div><p class='tab active'>Mine (3)</p>"
     page = StoredPage(PageSnapshot(url="http://site.example/", html=html))
     assert ListedView("view", "issues", signs).is_shown(page) is shown
+
+
+def _stored(html: str) -> StoredPage:
+    return StoredPage(PageSnapshot(url="http://x.test/", html=html))
+
+
+def test_a_control_and_the_icon_in_it_are_one_control_and_its_row_is_none():
+    page = _stored("<ul><li><b>Ada</b><button><i></i>Edit</button></li></ul>")
+    by_tag = {each.tag: each for each in page.roots[0].elements}
+    assert is_same_control(by_tag["button"], by_tag["i"])
+    assert not is_same_control(by_tag["li"], by_tag["button"])
+    assert "Ada" in list_row_texts(by_tag["button"], ())
+
+
+def test_a_draft_is_judged_by_the_state_and_by_what_it_claims():
+    before, wanted = {"name": "A", "mail": "a"}, {"name": "B", "mail": "a"}
+    judged = [
+        judge_draft(before, wanted, after, success=success, verified=after == wanted)
+        for after, success in (
+            (wanted, False),
+            (before, False),
+            (before, True),
+            ({"name": "A", "mail": "B"}, False),
+        )
+    ]
+    assert judged == ["done", "nothing", "false_success", "beside"]

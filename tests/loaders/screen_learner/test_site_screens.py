@@ -357,3 +357,20 @@ def test_a_word_and_a_number_in_an_address_are_one_of_many_and_the_word_tells_th
     assert cluster_pages(pages) == [[0, 1, 2], [3, 4]]
     assert pattern_of(["/issue40", "/issue4"]) == "^/issue[0-9]+/?(?:[?#].*)?$"
     assert pattern_of(["/owners/4.html", "/owners/12.html"]) == "^/owners/[0-9]+\\.html/?(?:[?#].*)?$"
+
+
+def test_two_pages_of_a_menu_that_are_called_differently_are_two_screens_though_both_are_empty():
+    empty = (
+        "<h2>{}</h2><h3>Nothing here yet</h3><h3>How to begin</h3><p>None of them.</p><button>Reload</button>"
+    )
+    told = [
+        ("/desk/kb", "Knowledge", empty.format("Knowledge")),
+        ("/desk/saved", "Searches", empty.format("Searches")),
+        *((f"/{word}", word, table([word], [word])) for word in ("apples", "pears", "plums", "cherries")),
+    ]
+    pages = [
+        ObservedPage(build_page_profile(snapshot(path, title, body)), path, run=path)
+        for path, title, body in told
+    ]
+    assert [0, 1] in cluster_pages(pages)
+    assert [0] in cluster_pages(pages, (), ["/desk/kb", "/desk/saved"])
