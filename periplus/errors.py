@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sqlite3
+import sys
 import time
 import traceback
 from datetime import UTC, datetime
@@ -36,6 +37,8 @@ def report_error(error: BaseException, console: Console) -> int:
     if isinstance(error, KeyboardInterrupt):
         console.print("[yellow]interrupted[/]")
         return ExitCode.INTERRUPTED
+    if isinstance(error, BrokenPipeError) and _drop_unread_output():
+        return ExitCode.FAILED
     if isinstance(error, ModuleNotFoundError) and (extra := find_extra(error.name or "")):
         error = ExtraMissing("this", extra, error.name or "")
     if isinstance(error, ExtraMissing):
@@ -56,6 +59,17 @@ def report_error(error: BaseException, console: Console) -> int:
     where = f"the details are in {path}" if path else "the details could not be written"
     _print_error(console, f"internal error: {type(error).__name__}", f"please report it; {where}")
     return ExitCode.FAILED
+
+
+def _drop_unread_output() -> bool:
+    """Return whether nobody reads our output any more (`periplus ... | head`); the rest of it goes nowhere then."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        with open(os.devnull, "w", encoding="utf-8") as nowhere:
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())
+        return True
+    return False
 
 
 _OF_ERRNO = {
