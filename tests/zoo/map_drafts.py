@@ -96,7 +96,7 @@ def _list_placed(task: Task) -> Iterator[tuple[str, TaskStep]]:
     """Yield the steps that use a control, each with its screen."""
     screen = ""
     for step in task.steps:
-        if step.action is not None and step.action.target_screen:
+        if step.action.target_screen:
             screen = step.action.target_screen
             continue
         yield screen, step
@@ -110,7 +110,7 @@ def _cover(
     """Whether a draft uses a control that the person used; note the values of the inputs that this takes."""
     for screen_id, step in steps:
         action = step.action
-        if action is None or screen_id != each.screen_id:
+        if screen_id != each.screen_id:
             continue
         for element, given in each.elements:
             if action.target != element.element_id or action.action_type == _toggles_back(each):

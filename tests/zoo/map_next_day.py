@@ -129,14 +129,14 @@ async def measure_next_day(
                 if not 0 < status < _BAD or truth.screen_of(page.url) != wanted:
                     continue  # it is not there in this copy
                 snapshot = await take_snapshot(page)
-                screen_id = identify(view, snapshot, answer_probes, base_url=running.base_url).screen_id
+                shown = identify(view, snapshot, answer_probes, base_url=running.base_url).screen_id
                 found.pages += 1
-                if screen_id is None:
+                if shown is None:
                     found.unknown.append(wanted)
-                elif wanted in meanings[screen_id]:
+                elif wanted in meanings[shown]:
                     found.known += 1
                 else:
-                    found.taken_for_another.append(f"{wanted}: {screen_id}")
+                    found.taken_for_another.append(f"{wanted}: {shown}")
     return found
 
 
