@@ -44,9 +44,10 @@ def typed(tmp_path, monkeypatch, capsys):
 def test_what_goes_out_and_comes_in_is_there(typed):
     folder = typed(BRIDGES)
     assert {each.name for each in (folder / "out").iterdir()} == {
-        "pages", "map.mmd", "map.dot", "map.graphml", "llms.txt",
+        "pages", "map.mmd", "map.dot", "map.graphml", "llms.txt", "webmcp.html",
     }  # fmt: skip
     assert len((folder / "out/llms.txt").read_text()) <= 4_000
+    assert 'toolname="create_agent"' in (folder / "out/webmcp.html").read_text()
     pages, _ = read_knowledge_folder(folder / "drafts/pages")
     assert set(pages.elements("sign_in")) == {"email", "go"}
     sitemap, _ = read_knowledge_folder(folder / "drafts/sitemap")
