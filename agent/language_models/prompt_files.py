@@ -29,7 +29,7 @@ class Prompt:
         """Return what records and traces call it."""
         return f"{self.name}/{self.version}"
 
-    def fill(self, **values: object) -> str:
+    def render(self, **values: object) -> str:
         """Return the text with its values; braces in values stay as they are. Raises `KeyError`."""
         return re.sub(r"\{([a-z_]+)\}", lambda match: str(values[match[1]]), self.text)
 

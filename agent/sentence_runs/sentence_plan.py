@@ -75,7 +75,7 @@ async def plan_sentence(
         f"{task}: {known.task_names[task]} ({', '.join(inputs)})"
         for task, inputs in list(known.tasks.items())[:MOST_LISTED]
     ]
-    text = prompt.fill(
+    text = prompt.render(
         website=known.website,
         sentence=sentence,
         values=", ".join(f"{name} = {value}" for name, value in values.items()) or "none",

@@ -206,7 +206,7 @@ class SentenceRun:
     async def _ask(self, shown: ShownPage, left: int) -> NextAct:
         session, prompt = self.engine.session, load_prompt("next_act")
         answers = "\n".join(self._answers[-MOST_TOLD:]) if self.page_text else ""
-        text = prompt.fill(
+        text = prompt.render(
             sentence=self.permissions.sentence,
             plan=self.plan.describe(),
             done=mark_page_text("\n".join(self._done) or "nothing"),

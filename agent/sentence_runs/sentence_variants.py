@@ -21,7 +21,7 @@ async def vary_sentence(model: ModelInferencer, sentence: str, count: int) -> li
     """Return that many further sentences, each another one. Raises `InferenceFailed` if the model has fewer."""
     prompt = load_prompt("vary_sentence")
     answer = await model.infer_as(
-        prompt.fill(sentence=sentence, count=count), SentenceVariants, label=prompt.label
+        prompt.render(sentence=sentence, count=count), SentenceVariants, label=prompt.label
     )
     found: dict[str, str] = {}
     for each in answer.sentences:

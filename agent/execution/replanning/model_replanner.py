@@ -45,7 +45,7 @@ class ModelReplanner:
     async def suggest(self, context: ReplanContext) -> Sequence[ActionCall]:
         """Return actions, the best first. Raises `InferenceFailed`."""
         prompt = load_prompt("replan")
-        text = prompt.fill(
+        text = prompt.render(
             goal=context.original_goal,
             done=", ".join(context.completed_steps) or "nothing",
             step=mark_page_text(json.dumps(context.failed_step, ensure_ascii=False)),
