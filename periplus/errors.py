@@ -37,8 +37,6 @@ def report_error(error: BaseException, console: Console) -> int:
     if isinstance(error, KeyboardInterrupt):
         console.print("[yellow]interrupted[/]")
         return ExitCode.INTERRUPTED
-    if isinstance(error, BrokenPipeError) and _drop_unread_output():
-        return ExitCode.FAILED
     if isinstance(error, ModuleNotFoundError) and (extra := find_extra(error.name or "")):
         error = ExtraMissing("this", extra, error.name or "")
     if isinstance(error, ExtraMissing):
@@ -61,12 +59,12 @@ def report_error(error: BaseException, console: Console) -> int:
     return ExitCode.FAILED
 
 
-def _drop_unread_output() -> bool:
+def drop_unread_output() -> bool:
     """Return whether nobody reads our output any more (`periplus ... | head`); the rest of it goes nowhere then."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:
-        with open(os.devnull, "w", encoding="utf-8") as nowhere:
+        with Path(os.devnull).open("w", encoding="utf-8") as nowhere:
             os.dup2(nowhere.fileno(), sys.stdout.fileno())
         return True
     return False
