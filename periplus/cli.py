@@ -257,9 +257,7 @@ def main(args: list[str] | None = None) -> None:
         typer.echo("aborted", err=True)
         sys.exit(1)
     except (Exception, KeyboardInterrupt) as exc:  # noqa: BLE001 - the outermost boundary of the process
-        from periplus.errors import drop_unread_output, report_error  # noqa: PLC0415 - only needed after an error
+        from periplus.errors import report_error  # noqa: PLC0415 - only needed after an error
         from periplus.terminal.command_console import CommandConsole  # noqa: PLC0415
 
-        if isinstance(exc, BrokenPipeError) and drop_unread_output():
-            sys.exit(1)
         sys.exit(report_error(exc, CommandConsole(stderr=True)))

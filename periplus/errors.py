@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import sqlite3
-import sys
 import time
 import traceback
 from datetime import UTC, datetime
@@ -57,17 +56,6 @@ def report_error(error: BaseException, console: Console) -> int:
     where = f"the details are in {path}" if path else "the details could not be written"
     _print_error(console, f"internal error: {type(error).__name__}", f"please report it; {where}")
     return ExitCode.FAILED
-
-
-def drop_unread_output() -> bool:
-    """Return whether nobody reads our output any more (`periplus ... | head`); the rest of it goes nowhere then."""
-    try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        with Path(os.devnull).open("w", encoding="utf-8") as nowhere:
-            os.dup2(nowhere.fileno(), sys.stdout.fileno())
-        return True
-    return False
 
 
 _OF_ERRNO = {
