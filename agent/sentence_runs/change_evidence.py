@@ -17,8 +17,11 @@ from agent.errors import AgentError
 from agent.execution.single_actions import perform_single_action
 from agent.execution.task_runner import TaskRunner
 from agent.page.errors import PageError
+from agent.page.page_writes import watch_writes
 from agent.sentence_runs.sentence_plan import SentencePlan, fold
 
+ANSWERED_S = 5.0
+"""How long an answer to a press is waited for before its page is read."""
 _TEXT = "() => document.body ? document.body.innerText : ''"
 
 
@@ -27,6 +30,15 @@ async def read_page_text(page: Page) -> str:
     with suppress(PlaywrightError):
         return fold(str(await page.evaluate(_TEXT)))
     return ""
+
+
+async def wait_for_answer(page: Page) -> None:
+    """Wait until what a press sent is answered, and the page that answers is there; at most so long."""
+    writes = watch_writes(page)
+    await writes.answered(ANSWERED_S)
+    if any(write.document for write in writes.writes):
+        with suppress(PlaywrightError):
+            await page.wait_for_load_state("domcontentloaded", timeout=ANSWERED_S * 1_000)
 
 
 @dataclass(slots=True)

@@ -31,7 +31,7 @@ from agent.locators.page_scan import scan_page
 from agent.locators.stable_selectors import choose_selectors
 from agent.page.errors import PageError, PageGone, ScriptFailed
 from agent.sentence_runs.act_permissions import ACTIONS, PRESSES, TYPED, ActJudgement, ActPermissions
-from agent.sentence_runs.change_evidence import ChangeEvidence
+from agent.sentence_runs.change_evidence import ChangeEvidence, wait_for_answer
 from agent.sentence_runs.sentence_plan import SentencePlan
 from kb_schema.run_records import EvidenceLevel, RunResult, RunStatus, StepRecord
 from kb_schema.selectors import Selector
@@ -251,6 +251,7 @@ class SentenceRun:
         if result.status is RunStatus.NEEDS_PERSON:
             raise _Stopped(RunStatus.NEEDS_PERSON, told or "a person is needed", result.hint)
         if presses and told is None:
+            await wait_for_answer(session.page)
             accepted = bool(session.presses.accepted)
             if accepted or element.role != "link":
                 self.permissions.note_press(element, url)

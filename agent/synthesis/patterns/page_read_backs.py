@@ -88,7 +88,8 @@ def _list_row_elements(page: TracePage, value: str) -> Iterator[Element]:
             for _ in range(MOST_LEVELS if visible(named) else 0):
                 if row is None or len(text_of(row, everything=True)) > LONGEST_ROW:
                     break
-                if (is_marked_row(row) or list_stable_classes(row)) and list_alike_parts(row):
+                marked = is_marked_row(row) or list_stable_classes(row)
+                if marked and row.tag != "option" and list_alike_parts(row):  # what can be chosen is no list
                     yield row
                 row = row.parent
 
