@@ -125,6 +125,8 @@ def find_row_template(
     every = list(seen.values())
     named: TargetTemplate | None = None
     for word in (False, True) if told else (False,):
+        if word and named is not None:
+            break  # the whole name of the part tells it: a word of the name with the rest of it tells no more
         tried = _templates(every, one_of_many, marked_only, word=word)
         for template, naming, level in islice(tried, MOST_TEMPLATES):
             words: dict[RowKey, str] = {}

@@ -25,6 +25,7 @@ from agent.verification.page_checks.check_evaluation import (
 from agent.verification.page_checks.element_discovery import texts_like
 from agent.verification.page_checks.failure_evidence import FailedStep
 from agent.verification.page_checks.named_elements import find_acting_step, find_other_words
+from agent.verification.page_checks.named_rows import require_named_row
 from agent.verification.page_checks.outcome_conditions import OutcomeCase, read_refusal, without_name
 from agent.verification.page_checks.outcome_differences import describe_difference
 from agent.verification.page_checks.planned_actions import (
@@ -140,6 +141,7 @@ async def _act(site_page: VerificationPage, step: PlanStep, heal_round: int) -> 
         await site_page.arrived()
         await record_page_before(site_page, step.intent)
         await _is_target_reachable(site_page, step)
+        await require_named_row(site_page, step)
         took_s = await perform_planned_action(site_page, step, site_page.policy.gate_s + heal_round)
         if step.selector is not None and step.fingerprint is not None:
             site_page.known.append((site_page.path_of(site_page.before[0]), step.selector, step.fingerprint))

@@ -30,6 +30,7 @@ from agent.telemetry import span
 from agent.verification.page_checks import planned_actions
 from agent.verification.page_checks.failure_evidence import FailedStep, StepHealing
 from agent.verification.page_checks.named_elements import ABSENT, find_acting_step, find_other_words
+from agent.verification.page_checks.named_rows import find_in_named_row
 from agent.verification.page_checks.overlay_dismissal import dismiss_overlay
 from agent.verification.page_checks.similar_elements import assess_risk, collect_excluded_elements
 from agent.verification.page_checks.verification_page import VerificationPage
@@ -109,8 +110,8 @@ async def _element_healed(turn: _HealingTurn, step: PlanStep, undone: FailedStep
         turn.reason = "the step has no element"
         return None
     await _reveal(turn, undone.failure)
-    again = None
-    if undone.evidence.matched != 0 and turn.number == 1:
+    again = await _in_named_row(turn, filled)
+    if again is None and undone.evidence.matched != 0 and turn.number == 1:
         turn.did.append("gate again")
         again = await _stable(turn, filled.selector, filled.fingerprint)
     if again is None:
@@ -129,6 +130,20 @@ async def _element_healed(turn: _HealingTurn, step: PlanStep, undone: FailedStep
         each.model_copy(update=kept) if mine else each for each, mine in zip(step.checks, own, strict=True)
     )
     return step.model_copy(update={**kept, "checks": checks})
+
+
+async def _in_named_row(turn: _HealingTurn, step: PlanStep) -> _RecoveredElement | None:
+    """Find the element by its name in the row that the requirement names."""
+    selector = await find_in_named_row(turn.site_page, step)
+    if selector is None or step.fingerprint is None:
+        return None
+    turn.did.append("asked for its name in the row that is named")
+    again = await _stable(turn, selector, None)
+    return (
+        again
+        if again is not None and _against_row(step.fingerprint, again.known.fingerprint) is None
+        else None
+    )
 
 
 async def _pointed_out(
@@ -328,6 +343,13 @@ def _against(known: Fingerprint, found: FingerprintCandidate) -> str | None:
     if not judged.same and (judged.context or 0.0) < 0.3:
         return judged.evidence
     return None
+
+
+def _against_row(known: Fingerprint, seen: Fingerprint) -> str | None:
+    """Return why what a named row has under the words of the requirement is not to be pressed; None if nothing is."""
+    return find_harm(known, seen) or (
+        None if (known.role, known.tag) == (seen.role, seen.tag) else "another role"
+    )
 
 
 async def _written(turn: _HealingTurn, index: PageIndex, at: int) -> _RecoveredElement | None:
