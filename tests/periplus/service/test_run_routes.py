@@ -36,7 +36,8 @@ async def test_a_submission_is_answered_as_pacts_says_and_comes_to_its_verdict(s
     run = await service.over("REQ-LOGIN-001")
     assert (run["status"], run["verdict"], run["run_id"]) == ("completed", "pass", said["run_id"])
     assert run["summary"] == {"total_steps": 2, "executed_steps": 2, "failed_steps": 0, "heal_rounds": 0}
-    assert run["started_at"] <= run["finished_at"]
+    started, finished = (datetime.fromisoformat(run[each]) for each in ("started_at", "finished_at"))
+    assert started <= finished
     assert run["rca"]["class"] == "success"
     assert run["url"] == "https://shop.example.com/login", "a query may be secret"
 
