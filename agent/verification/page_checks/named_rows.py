@@ -17,22 +17,22 @@ from kb_schema.templates import xpath_literal
 from kb_schema.verification import PlanStep
 
 _BY = {"text": "normalize-space()", "aria-label": "@aria-label", "title": "@title"}
-_ROWS = frozenset({RegionKind.ROW, RegionKind.ITEM})
 
 
 async def require_named_row(site_page: VerificationPage, step: PlanStep) -> None:
-    """Check that a step's element stands in the row or item that the requirement names, where the page has that row.
+    """Check that a step's element stands in what its requirement names, if that is a row or an item of the page.
 
-    Raises `GateFailed`; nothing was done then.
+    An item without a control of the step's name is not meant: an entry of a menu may be called like a section. Raises
+    `GateFailed`; nothing was done then.
     """
     region, selector = step.intent.region, step.selector
     if not region or selector is None or not (await resolve_selector(site_page.page, selector)).count:
         return
     index = await scan_page(site_page.page)
-    rows = _find_rows(index, region)
-    if not rows:
+    regions = _find_regions(index, region)
+    if not any(_is_meant(index, at, step) for at in regions):
         return
-    inside = [(each.at, selector) for each in index.elements if each.visible and stands_in(index, each, rows)]
+    inside = [(each.at, selector) for each in index.elements if stands_in(index, each, regions)]
     if not any(await check_selectors(site_page.page, index, inside)):
         raise GateFailed(
             GatePoint.NOT_FOUND, f"it stands in another row than {region!r}", summarize_selector(selector)
@@ -47,24 +47,37 @@ async def find_in_named_row(site_page: VerificationPage, step: PlanStep) -> Sele
     if not region or await _is_in_its_row(site_page, step):
         return None
     index = await scan_page(site_page.page)
-    rows, name = _find_rows(index, region), step.intent.element.casefold()
     found = [
+        (at, each)
+        for at in _find_regions(index, region)
+        if _is_meant(index, at, step)
+        for each in _list_called(index, at, step)
+    ]
+    if len(found) != 1 or found[0][1].root != 0:
+        return None
+    at, element = found[0]
+    tag = index.elements[index.regions[at].element].tag
+    row = f"//{tag}[.//text()[normalize-space()={xpath_literal(region)}]]"
+    said = "".join(f"[{_BY[attribute]}={xpath_literal(value)}]" for attribute, value in _list_words(element))
+    selector = Selector(strategies=(ValueStrategy(type="xpath", value=f"{row}//{element.tag}{said}"),))
+    leads = await check_selectors(site_page.page, index, [(element.at, selector)])
+    return selector if leads[0] else None
+
+
+def _is_meant(index: PageIndex, at: int, step: PlanStep) -> bool:
+    kind = index.regions[at].kind
+    return kind is RegionKind.ROW or (kind is RegionKind.ITEM and bool(_list_called(index, at, step)))
+
+
+def _list_called(index: PageIndex, at: int, step: PlanStep) -> list[IndexedElement]:
+    """Return the visible controls in a region that are called as the step's element."""
+    name = step.intent.element.casefold()
+    here = frozenset({at})
+    return [
         each
         for each in index.interactive
-        if each.visible and each.root == 0 and each.name.casefold() == name and stands_in(index, each, rows)
+        if each.visible and each.name.casefold() == name and stands_in(index, each, here)
     ]
-    if len(found) != 1:
-        return None
-    tag = next(
-        index.elements[index.regions[at].element].tag
-        for at in rows
-        if stands_in(index, found[0], frozenset({at}))
-    )
-    row = f"//{tag}[.//text()[normalize-space()={xpath_literal(region)}]]"
-    said = "".join(f"[{_BY[attribute]}={xpath_literal(value)}]" for attribute, value in _list_words(found[0]))
-    selector = Selector(strategies=(ValueStrategy(type="xpath", value=f"{row}//{found[0].tag}{said}"),))
-    leads = await check_selectors(site_page.page, index, [(found[0].at, selector)])
-    return selector if leads[0] else None
 
 
 async def _is_in_its_row(site_page: VerificationPage, step: PlanStep) -> bool:
@@ -86,7 +99,6 @@ def _list_words(element: IndexedElement) -> list[tuple[str, str]]:
     return [(where, words) for where, words in said.items() if words][:1]
 
 
-def _find_rows(index: PageIndex, region: str) -> frozenset[int]:
+def _find_regions(index: PageIndex, region: str) -> frozenset[int]:
     reading = next(iter(list_readings(ElementDescription("", None, region))), None)
-    regions = frozenset[int]() if reading is None else find_regions(index, reading.regions)
-    return frozenset(at for at in regions if index.regions[at].kind in _ROWS)
+    return frozenset() if reading is None else find_regions(index, reading.regions)
