@@ -6,6 +6,7 @@ Models of test sources and their patches are in `suite_optimization.py`.
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 from typing import Annotated, Any, Literal, Self
 
@@ -235,6 +236,8 @@ class VerificationPlan(Model):
     """Overlays that were closed: they may appear at any step, or not at all."""
     signed_in_by: str | None = None
     """The task that signed in before the first step."""
+    usual_errors: tuple[str, ...] = ()
+    """What scripts of the site threw, or wrote to the console as an error, though all was as required (`ConsoleLine.pattern`)."""
 
     @property
     def coverage(self) -> float:
@@ -267,6 +270,13 @@ class ConsoleLine(Model):
     text: str
     url: str = ""
     step_idx: int | None = None
+    usual: bool = False
+    """Whether it came in a run that was as required, too: it is no cause."""
+
+    @property
+    def pattern(self) -> str:
+        """The text with each number as 0: line numbers and ids differ between runs."""
+        return re.sub(r"\d+", "0", self.text)
 
 
 class NetworkRequest(Model):

@@ -79,6 +79,8 @@ class Script:
     opens: bool = True
     evidence: FailureEvidence = field(default_factory=lambda: FailureEvidence(message="not there"))
     """What is known of a step that fails."""
+    errors: frozenset[str] = frozenset()
+    """What scripts throw."""
     done: list[str] = field(default_factory=list)
     note: Callable[[str], None] = lambda _: None
     plans: dict[str, VerificationPlan] = field(default_factory=dict)
@@ -137,6 +139,9 @@ class ScriptedPage:
             duration_ms=5.0, error="not there" if wrong else None,
         )  # fmt: skip
         return FailedStep(FailureKind.TIMEOUT, self._script.evidence, executed) if wrong else executed
+
+    def list_errors(self) -> frozenset[str]:
+        return self._script.errors
 
     async def heal(self, step: PlanStep, failed: FailedStep, round_: int) -> StepHealing:
         self._script.did(f"heal {step.step_idx}, round {round_}")

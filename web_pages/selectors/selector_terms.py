@@ -46,6 +46,20 @@ class SelectorTerm(Protocol):
         """Return the elements that may have it; None if there are too many."""
 
 
+class _XPathTerm:
+    """A term that identifies its element and that CSS cannot express."""
+
+    __slots__ = ()
+
+    @property
+    def css(self) -> str | None:
+        return None
+
+    @property
+    def telling(self) -> bool:
+        return True
+
+
 @dataclass(frozen=True, slots=True)
 class AttributeTerm:
     """An attribute has this value."""
@@ -100,7 +114,7 @@ class ClassTerm:
 
 
 @dataclass(frozen=True, slots=True)
-class TextTerm:
+class TextTerm(_XPathTerm):
     """Its whole text, white space normalised, is this."""
 
     text: str
@@ -108,14 +122,6 @@ class TextTerm:
     @property
     def xpath(self) -> str:
         return f"normalize-space()={xpath_literal(self.text)}"
-
-    @property
-    def css(self) -> str | None:
-        return None
-
-    @property
-    def telling(self) -> bool:
-        return True
 
     def fits(self, element: Element, page: ElementIndex) -> bool:
         return page.text(element) == self.text
@@ -125,7 +131,7 @@ class TextTerm:
 
 
 @dataclass(frozen=True, slots=True)
-class OwnTextTerm:
+class OwnTextTerm(_XPathTerm):
     """A piece of text of its own, outside of its parts, is this: the name beside a badge."""
 
     text: str
@@ -133,14 +139,6 @@ class OwnTextTerm:
     @property
     def xpath(self) -> str:
         return f"text()[normalize-space()={xpath_literal(self.text)}]"
-
-    @property
-    def css(self) -> str | None:
-        return None
-
-    @property
-    def telling(self) -> bool:
-        return True
 
     def fits(self, element: Element, page: ElementIndex) -> bool:
         return element in (page.by_own_text.get(self.text) or ())
@@ -150,7 +148,7 @@ class OwnTextTerm:
 
 
 @dataclass(frozen=True, slots=True)
-class BeginningTerm:
+class BeginningTerm(_XPathTerm):
     """Its whole text begins so: the name before a count in brackets."""
 
     text: str
@@ -158,14 +156,6 @@ class BeginningTerm:
     @property
     def xpath(self) -> str:
         return f"starts-with(normalize-space(), {xpath_literal(self.text)})"
-
-    @property
-    def css(self) -> str | None:
-        return None
-
-    @property
-    def telling(self) -> bool:
-        return True
 
     def fits(self, element: Element, page: ElementIndex) -> bool:
         return (page.text(element) or "").startswith(self.text)
@@ -175,7 +165,7 @@ class BeginningTerm:
 
 
 @dataclass(frozen=True, slots=True)
-class InnerTextTerm:
+class InnerTextTerm(_XPathTerm):
     """It contains an element with this text: a row with that cell, a section with that heading."""
 
     tag: str
@@ -187,14 +177,6 @@ class InnerTextTerm:
     def xpath(self) -> str:
         return f"{'.//' if self.deep else ''}{self.tag}[normalize-space()={xpath_literal(self.text)}]"
 
-    @property
-    def css(self) -> str | None:
-        return None
-
-    @property
-    def telling(self) -> bool:
-        return True
-
     def fits(self, element: Element, page: ElementIndex) -> bool:
         return id(element) in page.holders(self.tag, self.text, deep=self.deep)
 
@@ -203,7 +185,7 @@ class InnerTextTerm:
 
 
 @dataclass(frozen=True, slots=True)
-class LabelForTerm:
+class LabelForTerm(_XPathTerm):
     """A label with this text refers to it by `for`."""
 
     text: str
@@ -211,14 +193,6 @@ class LabelForTerm:
     @property
     def xpath(self) -> str:
         return f"@id=//label[normalize-space()={xpath_literal(self.text)}]/@for"
-
-    @property
-    def css(self) -> str | None:
-        return None
-
-    @property
-    def telling(self) -> bool:
-        return True
 
     def fits(self, element: Element, page: ElementIndex) -> bool:
         own = element.get("id")

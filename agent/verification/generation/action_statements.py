@@ -183,7 +183,8 @@ def _upload_file(doing: ActionWriting) -> list[str]:
     names = [f"FILES / {python_string(file_name(each))}" for each in file_values(doing.text)]
     given = names[0] if len(names) == 1 else f"[{', '.join(names)}]"
     if doing.tag in ("", "input"):
-        return [f"{doing.target}.set_input_files({given})"]
+        # A file needs no visible field, so nothing else waits for the script that hears of it.
+        return [f"{doing.body.page}.wait_for_load_state()", f"{doing.target}.set_input_files({given})"]
     name = doing.body.variable("chooser_info")
     return [
         f"with {doing.body.page}.expect_file_chooser() as {name}:\n    {doing.target}.click()",

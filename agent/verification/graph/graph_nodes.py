@@ -6,7 +6,7 @@ The state is JSON and survives the process; the live page (`PhasePage`) does not
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from datetime import UTC, datetime
 from typing import Any
@@ -54,6 +54,8 @@ ProveTest = Callable[[VerificationPlan, str, Callable[[], None]], Awaitable[Gene
 StateUpdate = dict[str, Any]
 """What a node changes of the state: JSON."""
 NO_TEST = "no test could be written"
+MOST_USUAL = 100
+"""Errors of scripts that are remembered for a requirement."""
 EXECUTED_AGAIN = "resumed after an interruption: executed again from the first step, in a new browser"
 
 
@@ -126,8 +128,11 @@ class VerificationNodes:
         self._announce("pom_builder")
         page = await self._open("build")
         built = await page.build(requirement)
+        usual = () if built.plan.missing else _merge_errors(page.list_errors())
         await self.close()
-        plan = built.plan.model_copy(update={"signed_in_by": self._target.signed_in_by})
+        plan = built.plan.model_copy(
+            update={"signed_in_by": self._target.signed_in_by, "usual_errors": usual}
+        )
         context = self._with_plan(context, plan)
         if not plan.missing:
             return {"context": write_context(context)}
@@ -233,6 +238,9 @@ class VerificationNodes:
         evidence = failed.evidence.model_copy(
             update={"failure": failure, "heal_rounds": heal_round, "step_idx": index}
         )
+        usual = set(self._read_plan(context).usual_errors)
+        console = tuple(each.model_copy(update={"usual": each.pattern in usual}) for each in evidence.console)
+        evidence = evidence.model_copy(update={"console": console})
         if evidence.offered is not None:
             names = {"req_id": self.requirement.req_id, "website_id": self._target.website_id}
             named = evidence.offered.model_copy(update=names)
@@ -291,6 +299,7 @@ class VerificationNodes:
     async def verdict_rca(self, state: VerificationRunState) -> StateUpdate:
         """Give the verdict and its root cause (PACTS 4.6)."""
         self._announce("verdict_rca")
+        thrown = frozenset() if self._page is None else self._page.list_errors()
         await self.close()
         context = read_context(state)
         plan = context.plan
@@ -300,7 +309,8 @@ class VerificationNodes:
                 context = await self._with_test(context)
             context = await self._with_proof(context)
             context = context.with_changes(rca=_build_pass_cause(context))
-            await self._plans.keep(self._target.website_id, plan)
+            usual = _merge_errors(thrown, plan.usual_errors)
+            await self._plans.keep(self._target.website_id, plan.model_copy(update={"usual_errors": usual}))
         else:
             context = await self._with_root_cause(context, state)
             offered = _find_offer(context)
@@ -379,6 +389,11 @@ class VerificationNodes:
         await self.close()
         self._page = await self._stack.enter_async_context(self._open_page(phase))
         return self._page
+
+
+def _merge_errors(thrown: Iterable[str], known: Iterable[str] = ()) -> tuple[str, ...]:
+    """Return what scripts threw in runs that were as required, the earlier ones first, at most so many."""
+    return tuple(dict.fromkeys((*known, *sorted(thrown))))[:MOST_USUAL]
 
 
 def _restart_execution(context: VerificationContext) -> VerificationContext:

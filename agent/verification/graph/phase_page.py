@@ -87,6 +87,9 @@ class PhasePage(Protocol):
     async def heal(self, step: PlanStep, failed: FailedStep, round_: int) -> StepHealing:
         """Run one round of healing for the step that failed last."""
 
+    def list_errors(self) -> frozenset[str]:
+        """Return what scripts threw or wrote to the console as an error since the page was opened, as patterns."""
+
 
 @asynccontextmanager
 async def open_phase_page(
@@ -189,6 +192,10 @@ class BrowserPhasePage:
     async def heal(self, step: PlanStep, failed: FailedStep, round_: int) -> StepHealing:
         """Run one round of healing."""
         return await heal_step(self._page, step, failed, round_)
+
+    def list_errors(self) -> frozenset[str]:
+        """Return the patterns of the errors of all pages of the phase."""
+        return frozenset(each.pattern for each in self._page.console if each.kind in ("error", "pageerror"))
 
     def _with_screenshot_path(self, done: ExecutedStep) -> ExecutedStep:
         if done.screenshot is None or "/" in done.screenshot:

@@ -109,7 +109,12 @@ def write_context(values: VerificationContext) -> dict[str, Any]:
         plan = values.plan
         context |= {
             "plan": [each.to_json() for each in plan.steps],
-            "plan_header": {"base_url": plan.base_url, "signed_in_by": plan.signed_in_by},
+            "plan_header": {
+                "base_url": plan.base_url,
+                "signed_in_by": plan.signed_in_by,
+                "usual_errors": list(plan.usual_errors),
+                "obstacles": [each.to_json() for each in plan.obstacles],
+            },
             "missing": [each.to_json() for each in plan.missing],
         }
     context |= {

@@ -329,7 +329,7 @@ class StepFailureCase:
     def _thrown(self) -> Iterator[ConsoleLine]:
         for each in self.evidence.console:
             opaque = each.text.strip().rstrip(".") == "Script error"
-            if each.kind == "pageerror" and not opaque and not each.text.startswith(_NOISE):
+            if each.kind == "pageerror" and not (opaque or each.usual or each.text.startswith(_NOISE)):
                 yield each
 
     @cached_property
@@ -339,6 +339,7 @@ class StepFailureCase:
             each
             for each in self.evidence.console
             if each.kind == "error"
+            and not each.usual
             and not each.text.startswith((_ECHO, *_NOISE))
             and self.ours(each.url)
             and self.near(each.step_idx)

@@ -16,9 +16,18 @@ from agent.execution.stop_request import RunStopped, StopRequest
 from agent.verification.graph import should_heal
 from agent.verification.graph.graph_nodes import EXECUTED_AGAIN
 from agent.verification.graph.verification_graph import NODES
-from kb_schema.verification import FailureKind, VerificationRunState
+from agent.verification.graph.verification_state import VerificationContext, read_context, write_context
+from kb_schema.selectors import css
+from kb_schema.verification import (
+    ConsoleLine,
+    DismissedOverlay,
+    FailureEvidence,
+    FailureKind,
+    VerificationPlan,
+    VerificationRunState,
+)
 from tests.support import warm
-from tests.support.scripted_verification import PASSWORD, Script, requirement, verified
+from tests.support.scripted_verification import BASE, PASSWORD, Script, requirement, verified
 
 
 def state(**more):
@@ -127,6 +136,36 @@ async def test_without_rounds_nothing_is_healed(tmp_path):
 async def test_a_first_page_that_does_not_open_is_not_healed(tmp_path):
     report = await verified(Script(opens=False), tmp_path / "db")
     assert (report.verdict, report.rca.class_, report.heal_events) == ("fail", "env_fault", ())
+
+
+def test_a_plan_comes_back_from_the_state_as_it_was():
+    overlay = DismissedOverlay(name="Agree", selector=css("#agree"))
+    plan = VerificationPlan(
+        requirement=requirement(),
+        base_url=BASE,
+        signed_in_by="login",
+        usual_errors=("Error: x",),
+        obstacles=(overlay,),
+    )
+    kept = write_context(VerificationContext(requirement=plan.requirement, plan=plan))
+    assert read_context(VerificationRunState(req_id="r", context=json.loads(json.dumps(kept)))).plan == plan
+
+
+async def test_errors_of_scripts_in_a_green_run_are_no_cause_later(tmp_path):
+    usual, new = "Error: Transport 12 not open", "TypeError: total is undefined"
+    script = Script(errors=frozenset({"Error: Transport 0 not open"}))
+    assert (await verified(script, tmp_path / "one")).verdict == "pass"
+    for text, cause in ((usual, "selector_drift"), (new, "app_defect")):
+        thrown = ConsoleLine(kind="pageerror", text=text, url=f"{BASE}/app.js", step_idx=2)
+        script.fails = {2: 9}
+        script.evidence = FailureEvidence(
+            message="not there", step_idx=2, matched=0, nearest="button 'Store'", nearest_score=0.8,
+            nearest_verdict="same", url=f"{BASE}/", console=(thrown,),
+        )  # fmt: skip
+        report = await verified(script, tmp_path / text[:5])
+        assert report.verdict == "fail"
+        assert report.rca.class_ == cause, report.rca
+    assert script.plans["REQ-1"].usual_errors == ("Error: Transport 0 not open",), "a red run teaches nothing"
 
 
 async def test_the_plan_it_passed_with_is_used_the_next_time_and_what_fails_held_before(tmp_path):

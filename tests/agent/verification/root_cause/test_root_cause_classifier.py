@@ -92,6 +92,8 @@ ROWS = [
                                                        console=(thrown(),)), "app_defect", 0.75),
     Row("script failed, button not found, green before", told(**DRIFTED, held_before=True, console=(thrown(),)),
         "app_defect", 0.9),
+    Row("script fails as in green runs, button renamed", told(**DRIFTED, held_before=True,
+        console=(thrown().model_copy(update={"usual": True}),)), "selector_drift", 0.85),
     Row("no console errors expected", told(what="outcome", outcome=ExpectedOutcome(kind="no_console_errors", said="no_errors"),
         held_before=False, console=(thrown(kind="error"),)), "app_defect", 0.85),
     Row("message missing that was there", told(**LATER, held_before=True), "app_defect", 0.85, "Saved"),
