@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from agent.synthesis.alignment.aligned_traces import AlignedCell, RowKey
-from agent.synthesis.patterns.row_templates import find_row_template
+from agent.synthesis.patterns.row_templates import find_first_by_words, find_row_template
 from agent.synthesis.patterns.target_templates import PARAMETER, TargetTemplate, find_target_template
 from agent.synthesis.traces.list_rows import build_item_token
 from agent.synthesis.traces.trace_pages import TracePages
@@ -235,3 +235,38 @@ def test_a_row_asks_for_no_part_of_a_name_that_it_asks_for():
     assert found is not None
     assert {*found.words.values()} == {"Sarah Chen", "Marcus Williams", "Jennifer Wu"}
     assert found.also == ("subject",), "a sender of one word has no given name"
+
+
+def _suggestions(*shown: str) -> str:
+    listed = "".join(f"<li class=suggestion><span>{each}</span></li>" for each in shown)
+    return f"<!doctype html><title>T</title><main><ul>{listed}</ul></main>"
+
+
+def _first_suggestion(*pages: tuple[str, ...], at: int = 1) -> TargetTemplate | None:
+    cells = [
+        _cell(number, _suggestions(*shown), css(f"li:nth-of-type({at})"))
+        for number, shown in enumerate(pages)
+    ]
+    told = {"city": {cell.row: word for cell, word in zip(cells, ("Paris", "Oslo", "Rome"), strict=False)}}
+    return find_first_by_words(cells, TracePages(), told)
+
+
+CITIES = (
+    ("Paris Orly (ORY)", "Paris Beauvais (BVA)", "Lyon (LYS)"),
+    ("Oslo Gardermoen (OSL)", "Bergen (BGO)"),
+    ("Rome Ciampino (CIA)", "Rome Fiumicino (FCO)"),
+)
+
+
+def test_the_first_of_several_suggestions_is_taken_if_at_least_three_traces_took_it():
+    found = _first_suggestion(*CITIES)
+    assert found is not None
+    assert found.template.startswith("(")
+    assert found.template.endswith(")[1]")
+    assert sorted(found.words.values()) == ["Oslo", "Paris", "Rome"]
+    assert _first_suggestion(*CITIES[:2]) is None, "two traces may agree by chance"
+
+
+def test_a_suggestion_that_was_not_the_first_is_not_the_first():
+    pages = (CITIES[0], ("Oslo Torp (TRF)", "Oslo Gardermoen (OSL)"), CITIES[2])
+    assert _first_suggestion(*pages, at=2) is None
