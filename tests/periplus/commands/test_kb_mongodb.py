@@ -160,10 +160,11 @@ def test_a_copy_takes_along_what_was_learned_and_run_unless_told_otherwise(
     assert "r1" in periplus("runs", "list", "--mongodb-url", mongodb_url)[1]
     code, out, error = periplus("kb", "copy", "--from", mongodb_url, "--to", there, "--website", "shop")
     assert (code, out) == (0, f"{learned}copied 3 runs\n")
-    assert "not copied: locators, heal_counters, rates, run_leases, lessons" in error
+    assert "not copied: locators, heal_counters, rates, run_leases, lessons, kept_values" in error
     assert periplus("kb", "copy", "--from", mongodb_url, "--to", there) == (0, f"{same}same 3 runs\n", "")
     code, out, _ = periplus("kb", "copy", "--from", mongodb_url, "--to", there, "--json")
-    assert json.loads(out)["not_copied"] == ["locators", "heal_counters", "rates", "run_leases", "lessons"]
+    left = ["locators", "heal_counters", "rates", "run_leases", "lessons", "kept_values"]
+    assert json.loads(out)["not_copied"] == left
     told = [
         json.loads(periplus("kb", "status", "--json", *at)[1])["websites"]
         for at in ((), ("--mongodb-url", mongodb_url))
