@@ -32,6 +32,8 @@ class OutcomeKind:
     bare: Literal["element", "value"] = "value"
     """What `kind:WORDS` without `=` means: an element, or a value for the step's own element."""
     aliases: tuple[str, ...] = ()
+    quotes: bool = False
+    """The value is a text that the page says somewhere: other words may have taken its place."""
 
 
 OUTCOMES: dict[str, OutcomeKind] = {}
@@ -177,6 +179,7 @@ for _kind in (
         "page",
         "must",
         aliases=("heading_is", "has_heading", "headline"),
+        quotes=True,
     ),
     OutcomeKind(
         "shows",
@@ -184,6 +187,7 @@ for _kind in (
         "page",
         "must",
         aliases=("see", "sees", "contains", "shows_text", "text_visible", "displays", "page_shows"),
+        quotes=True,
     ),
     OutcomeKind(
         "not_shows",
@@ -208,6 +212,7 @@ for _kind in (
             "flash",
             "snackbar",
         ),
+        quotes=True,
     ),
     OutcomeKind(
         "dialog_opens",
@@ -215,6 +220,7 @@ for _kind in (
         "page",
         "may",
         aliases=("dialog", "opens_dialog", "modal_opens", "popup_opens", "dialog_open"),
+        quotes=True,
     ),
     OutcomeKind(
         "dialog_closes",

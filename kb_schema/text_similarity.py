@@ -19,7 +19,8 @@ VERBS: tuple[frozenset[str], ...] = tuple(
     for group in (
         "delete remove erase discard trash destroy drop",
         "edit change modify update alter rename",
-        "save store apply update keep submit",
+        "save store apply update submit",
+        "keep retain",
         "cancel abort dismiss back discard",
         "close dismiss hide exit",
         "create add new insert make register",
@@ -77,6 +78,7 @@ VERBS: tuple[frozenset[str], ...] = tuple(
 OPPOSITES: tuple[tuple[str, str], ...] = (
     ("create", "delete"),
     ("save", "cancel"),
+    ("keep", "delete"),
     ("close", "open"),
     ("login", "logout"),
     ("next", "previous"),
@@ -152,6 +154,8 @@ UNDOING = frozenset(
 )
 """Words on controls that end, refuse or undo something."""
 _NEGATIONS = ("un", "de", "dis")
+_PARTICLES = (("on", "off"), ("in", "out"), ("up", "down"), ("with", "without"))
+"""Words by which alone two acts are opposites: `check in` and `check out`."""
 _SPELLINGS = (
     ("sign in", "signin"),
     ("sign out", "signout"),
@@ -272,8 +276,22 @@ def meaning_likeness(ours: str, theirs: str) -> float:
     return words_likeness(mine, its)
 
 
+@lru_cache(maxsize=50_000)
+def in_base_form(text: str) -> str:
+    """Return the words of a text with known verbs out of their past tense: `item was added` is `item was add`."""
+    known = frozenset().union(*VERBS)
+
+    def base(word: str) -> str:
+        cut = (word[:-1], word[:-2], word[:-3]) if word.endswith("ed") else ()
+        return next((each for each in cut if each in known), word)
+
+    return " ".join(map(base, words(text)))
+
+
 def are_opposite(ours: str, theirs: str) -> bool:
     """Return whether one text names an act that undoes or contradicts that of the other."""
+    if _negates(ours, theirs) or _negates(theirs, ours) or _differ_by_particle(ours, theirs):
+        return True
     mine, its = meanings(ours), meanings(theirs)
     if mine & its:
         return False
@@ -281,6 +299,17 @@ def are_opposite(ours: str, theirs: str) -> bool:
         (mine & meanings(one) and its & meanings(other)) or (mine & meanings(other) and its & meanings(one))
         for one, other in OPPOSITES
     )
+
+
+def _negates(plain: str, negated: str) -> bool:
+    """Return whether a word of one text is a word of the other with a negating prefix: `Watch` and `Unwatch`."""
+    its = set(words(negated))
+    return any(prefix + word in its for word in words(plain) for prefix in _NEGATIONS)
+
+
+def _differ_by_particle(ours: str, theirs: str) -> bool:
+    mine, its = set(_plain(ours)), set(_plain(theirs))
+    return any({*(mine - its)} | {*(its - mine)} == {*pair} for pair in _PARTICLES)
 
 
 def undoes(text: str) -> bool:

@@ -308,6 +308,8 @@ class OfferedElement(Model):
     """What speaks for it: `identifier`, `neighbours`, `region`, `place`, `only one`."""
     against: tuple[str, ...] = ()
     """What spoke against using it."""
+    harmful: bool = False
+    """Its words say that it undoes, opposes or harms more than the step's element."""
     selector: Selector | None = None
     """None if nothing leads to it alone: it cannot be accepted."""
     expression: Expression = ()
@@ -359,6 +361,8 @@ class FailureEvidence(Model):
     """How many of its other elements were searched for again."""
     alike: tuple[str, ...] = ()
     """Names or texts on the page that are like what was looked for, nearest first."""
+    appeared: tuple[str, ...] = ()
+    """Texts that the page did not have before the step pressed something, nearest to what was expected first."""
     missing_option: str | None = None
     """The option that a list does not have."""
     options: tuple[str, ...] = ()
@@ -429,6 +433,8 @@ class HealEvent(Model):
     after: str = ""
     """The selector, in short, before and after."""
     reason: str = ""
+    found: str = ""
+    """What was found again: `button 'Book now'`; empty without success."""
 
 
 class ExecutedStep(Model):

@@ -16,7 +16,7 @@ from agent.healing.fingerprint_comparison import (
     kind_of,
 )
 from agent.healing.fingerprint_search import is_named_as, keeps_identifier, list_search_candidates
-from agent.healing.recorded_words import bears_words, list_harms, list_other_acts, read_words
+from agent.healing.recorded_words import bears_words, find_harm, list_harms, list_other_acts, read_words
 from agent.locators.page_index import PageIndex
 from kb_schema.fingerprints import Fingerprint
 from kb_schema.text_similarity import words
@@ -45,6 +45,8 @@ class RewordedCandidate:
     support: tuple[str, ...]
     against: tuple[str, ...]
     """Empty: it is taken for the element."""
+    harmful: bool = False
+    """Its words undo, oppose or harm more than the recorded ones."""
 
     @property
     def rank(self) -> tuple[int, float]:
@@ -117,7 +119,7 @@ def _judge(
     judged = compare_fingerprints(known, seen)
     support = tuple(_list_support(known, seen, judged, rivals))
     against = tuple(_list_against(index, known, at, seen, judged, risk, support))
-    return RewordedCandidate(at, seen, judged, support, against)
+    return RewordedCandidate(at, seen, judged, support, against, find_harm(known, seen) is not None)
 
 
 def _list_support(
@@ -198,7 +200,8 @@ def _list_against(
         safe = risk.repeatable and "identifier" in support
         yield from dict.fromkeys(harms if safe else (*harms, *verbs))
     yield from (each for each in judged.contradictions if each not in verbs)
-    missing = [each for each in ("neighbours", "region") if each not in support]
+    alone = not presses and {"identifier", "only one", "place"} <= set(support)
+    missing = [each for each in ("neighbours", "region") if each not in support and not alone]
     if known.neighbours and missing:
         yield f"not the same: its {' and its '.join(missing)}"
     if "identifier" not in support:

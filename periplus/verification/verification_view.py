@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rich.console import Console, RenderableType
@@ -66,9 +66,9 @@ class VerificationView(TerminalView):
                 mark = {"success": "+", "skipped": "-"}.get(event.status, "x")
                 why = f": {event.error}" if event.error else ""
                 self._line(f"{req_id}:   {mark} {row.step} {event.duration_ms / 1000:.1f} s{why}")
-            case Healed(req_id=req_id, round=round_, success=success, reason=reason) if req_id in self._rows:
-                word = "healed" if success else "not healed"
-                self._line(f"{req_id}:   ~ round {round_}: {word}" + (f", {reason}" if reason else ""))
+            case Healed(req_id=req_id) if req_id in self._rows:
+                word = f"healed: found as {event.found}" if event.success else f"not healed, {event.reason}"
+                self._line(f"{req_id}:   ~ round {event.round}: {word}")
             case VerdictGiven(req_id=req_id) if req_id in self._rows:
                 self._rows[req_id].verdict = event.verdict
                 told = "" if event.verdict == "pass" else f": {event.root_cause}: {event.message}"
@@ -126,6 +126,8 @@ def print_verdict_reports(console: Console, reports: Sequence[VerdictReport]) ->
                 f"  [green]-> {escape(each.rca.recommendation)}[/]", soft_wrap=True, highlight=False
             )
     for each in reports:
+        for text in _list_other_names(each):
+            console.print(f"  [yellow]{escape(text)}[/]", soft_wrap=True, highlight=False)
         if each.proof is not None and each.proof.status == "not_proved":
             text = f"{each.req_id}: its test is not proved: {each.proof.reason}"
             console.print(f"  [dim]{escape(text)}[/]", soft_wrap=True, highlight=False)
@@ -133,3 +135,12 @@ def print_verdict_reports(console: Console, reports: Sequence[VerdictReport]) ->
             console.print(
                 f"  [yellow]{escape(each.req_id)}: {escape(note)}[/]", soft_wrap=True, highlight=False
             )
+
+
+def _list_other_names(report: VerdictReport) -> Iterator[str]:
+    """Yield the steps whose element was found again under other words."""
+    named = {each.step_idx: each.element for each in report.steps}
+    for heal in report.heal_events:
+        element = named.get(heal.step_idx, "")
+        if heal.found and element and element.casefold() not in heal.found.casefold():
+            yield f"{report.req_id}: step {heal.step_idx + 1}: {element} was found as {heal.found}"

@@ -276,7 +276,11 @@ class VerificationNodes:
         self._announce("oracle_healer", f"step {state.step_idx + 1}, round {round_}")
         healing = await page.heal(plan.steps[state.step_idx], failed, round_)
         event = healing.event
-        self._tell(Healed(self.requirement.req_id, event.step_idx, event.round, event.success, event.reason))
+        self._tell(
+            Healed(
+                self.requirement.req_id, event.step_idx, event.round, event.success, event.reason, event.found
+            )
+        )
         context = context.with_changes(healed=(*context.healed, event))
         if not event.success:
             return {"context": write_context(_with_heal_rounds(context, round_)), "heal_round": round_}

@@ -155,7 +155,7 @@ class BrowserPhasePage:
             alike=missing.nearest,
             step_idx=missing.step_idx,
             action=intent.action,
-            element=intent.element,
+            element=intent.intent or intent.element,
             outcome=outcome,
             message=missing.reason,
             expected=outcome.value if outcome is not None else None,

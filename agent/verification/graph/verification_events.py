@@ -42,6 +42,8 @@ class Healed(Event):
     round: int
     success: bool
     reason: str = ""
+    found: str = ""
+    """What was found again: `button 'Book now'`."""
 
 
 @dataclass(frozen=True, slots=True)

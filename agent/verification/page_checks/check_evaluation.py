@@ -88,15 +88,18 @@ async def evaluate_checks(site_page: VerificationPage, cases: Sequence[OutcomeCa
 
 
 async def evaluate_checks_until_held(
-    site_page: VerificationPage, cases: Sequence[OutcomeCase], timeout_s: float
+    site_page: VerificationPage,
+    cases: Sequence[OutcomeCase],
+    timeout_s: float,
+    met: dict[int, Verdict] | None = None,
 ) -> CheckResults:
     """Evaluate again after every change of the page, until all checks have held, at most `timeout_s`.
 
     A check that held once counts as held (a message may be gone when the list appears), except a lasting one,
-    which must hold at the end.
+    which must hold at the end. `met`: those that held before, by number; what holds now is added.
     """
     deadline = time.monotonic() + timeout_s
-    before: list[Verdict | None] = [None] * len(cases)
+    before = {} if met is None else met
     while True:
         left = max(0.0, deadline - time.monotonic())
         now = await _evaluate_within(site_page, cases, left) if await site_page.arrived(left) else None
@@ -105,9 +108,8 @@ async def evaluate_checks_until_held(
         for number, each in enumerate(now.asked):
             if each.lasting:
                 continue
-            earlier = before[number]
-            if earlier is not None:
-                now.verdicts[number] = earlier
+            if number in before:
+                now.verdicts[number] = before[number]
             elif now.verdicts[number].held:
                 before[number] = now.verdicts[number]
         remaining = deadline - time.monotonic()

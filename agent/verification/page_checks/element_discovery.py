@@ -28,11 +28,14 @@ from kb_schema.action_types import ACTION_TYPES, canonical
 from kb_schema.run_storage import Locator
 from kb_schema.selectors import NameStrategy, Selector, SemanticStrategy, ValueStrategy, css
 from kb_schema.templates import css_string, xpath_literal
+from kb_schema.text_similarity import meaning_likeness
 from kb_schema.verification import RequirementStep
 
 SHOWN_CONFIDENCE = 0.75
 """Confidence of an element that was found by its text: between PACTS's shadow and fallback strategies."""
 _ALIKE = 60
+_LONGEST_LINE = 200
+_MOST_NEW = 8
 _NEXT_TO = {"dt": "dd", "th": "td"}
 
 
@@ -373,11 +376,25 @@ def _value_beside(index: PageIndex, element: IndexedElement) -> IndexedElement:
 
 async def texts_like(site_page: VerificationPage, words: str) -> list[str]:
     """Return the texts of the page that are most similar to a text, nearest first, without secrets."""
-    index = await scan_page(site_page.page)
-    said = dict.fromkeys(
-        line[:200] for each in index.elements if each.visible for line in (each.text, each.name) if line
-    )
+    said = await list_visible_lines(site_page)
     near = process.extract(
-        words, list(said), scorer=fuzz.WRatio, score_cutoff=_ALIKE, limit=site_page.policy.most_nearest
+        words, said, scorer=fuzz.WRatio, score_cutoff=_ALIKE, limit=site_page.policy.most_nearest
     )
-    return [site_page.redact(text) for text, _, _ in near]
+    return [text for text, _, _ in near]
+
+
+async def list_visible_lines(site_page: VerificationPage) -> list[str]:
+    """Return the visible texts and names of the page in its order, each once, cut to 200 characters, without secrets."""
+    index = await scan_page(site_page.page)
+    said = (line for each in index.elements if each.visible for line in (each.text, each.name) if line)
+    return list(dict.fromkeys(site_page.redact(line[:_LONGEST_LINE]) for line in said))
+
+
+async def list_new_lines(site_page: VerificationPage, words: str) -> tuple[str, ...]:
+    """Return the texts that the page did not have before the last press, the one that means most the same as `words`
+    first; none if they were not read then.
+    """
+    if not site_page.lines_before:
+        return ()
+    new = [each for each in await list_visible_lines(site_page) if each not in site_page.lines_before]
+    return tuple(sorted(new, key=lambda each: -meaning_likeness(words, each))[:_MOST_NEW])

@@ -217,7 +217,10 @@ async def build_action_failure(
         known["reachable"] = await is_site_reachable(site_page)
     if step.selector is not None and _alive(site_page):
         with suppress(PageError):
-            known["matched"] = (await resolve_selector(site_page.page, step.selector)).count
+            there = await resolve_selector(site_page.page, step.selector)
+            known["matched"] = there.count
+            if there.count > 1 and not there.visible:  # several that are hidden: none of them is meant
+                known |= {"matched": 0, "failure": FailureKind.TIMEOUT}
             risk = similar_elements.assess_risk(step)
             known.update(await describe_nearest_known(site_page, step.fingerprint, step.selector, risk, step))
             if known.get("nearest_verdict") != "same":  # otherwise its place is known already
@@ -259,6 +262,7 @@ async def _build_offer(
         likeness=found.score,
         support=candidate.support,
         against=candidate.against,
+        harmful=candidate.harmful,
         selector=choice.selector,
         fingerprint=candidate.seen,
     )

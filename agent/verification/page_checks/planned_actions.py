@@ -21,11 +21,12 @@ from agent.playwright_locators.expression_candidates import list_locator_candida
 from agent.playwright_locators.locator_proof import select_proven_expression
 from agent.redaction import REDACTED
 from agent.telemetry import span
-from agent.verification.page_checks.element_discovery import needs_element
+from agent.verification.page_checks.element_discovery import list_visible_lines, needs_element
 from agent.verification.page_checks.overlay_dismissal import run_uncovered
 from agent.verification.page_checks.verification_page import VerificationPage
 from kb_schema.action_calls import DialogAnswer
 from kb_schema.action_types import ACTION_TYPES, canonical
+from kb_schema.expected_outcomes import OUTCOMES
 from kb_schema.fingerprints import Fingerprint
 from kb_schema.locator_expressions import Expression, to_source
 from kb_schema.selectors import Selector
@@ -65,9 +66,13 @@ def may_lead_anywhere(intent: RequirementStep) -> ExpectedSideEffects:
 
 
 async def record_page_before(site_page: VerificationPage, intent: RequirementStep) -> None:
-    """Record the page's state before an action. Raises `PageGone`."""
+    """Record the page's state before an action; its texts, too, if a text is expected of a press. Raises `PageGone`."""
     kind = ACTION_TYPES.get(canonical(intent.action) or "")
-    await site_page.about_to_act(pressing=kind is not None and not kind.idempotent)
+    pressing = kind is not None and not kind.idempotent
+    await site_page.about_to_act(pressing=pressing)
+    expects_text = any(OUTCOMES[each.kind].quotes for each in intent.expected)
+    lines = await list_visible_lines(site_page) if pressing and expects_text else []
+    site_page.lines_before = frozenset(lines)
 
 
 async def perform_planned_action(site_page: VerificationPage, step: PlanStep, gate_s: float) -> float:

@@ -26,6 +26,7 @@ from agent.verification.page_checks.verification_page import VerificationPage
 from kb_schema.action_types import ACTION_TYPES, canonical
 from kb_schema.fingerprints import Fingerprint
 from kb_schema.selectors import Selector
+from kb_schema.text_similarity import words
 from kb_schema.verification import PlanStep
 
 LikenessVerdict = Literal["same", "offered", "ambiguous", "other"]
@@ -55,6 +56,7 @@ async def find_most_similar(
 
     `risk` is that of the act for which it is searched.
     """
+    known = with_present_names(site_page, known)
     if known is None:
         return None
     index = index or await scan_page(site_page.page)
@@ -89,6 +91,14 @@ def assess_risk(step: PlanStep) -> ActRisk:
     kind = ACTION_TYPES.get(canonical(step.intent.action) or "")
     repeatable = step.sent_data is False or (kind is not None and kind.idempotent)
     return ActRisk(repeatable, checked=bool(step.checks))
+
+
+def with_present_names(site_page: VerificationPage, known: Fingerprint | None) -> Fingerprint | None:
+    """Return the fingerprint with neighbours that were found again under other words called as they are now."""
+    if known is None or not site_page.renamed:
+        return known
+    called = tuple(site_page.renamed.get(words(each), each) for each in known.neighbours)
+    return known.model_copy(update={"neighbours": called})
 
 
 def collect_excluded_elements(

@@ -22,7 +22,7 @@ from agent.verification.page_checks.check_evaluation import (
     evaluate_checks_until_held,
     summarize_unmet_check,
 )
-from agent.verification.page_checks.element_discovery import texts_like
+from agent.verification.page_checks.element_discovery import list_new_lines, texts_like
 from agent.verification.page_checks.failure_evidence import FailedStep
 from agent.verification.page_checks.named_elements import find_acting_step, find_other_words
 from agent.verification.page_checks.named_rows import require_named_row
@@ -100,6 +100,7 @@ async def _execute_step(
         if not done_before:
             site_page.begin(step.step_idx, find_side_effects(filled))
             site_page.acted = None
+            site_page.met.clear()
             if step.selector is not None and heal_round == 0:
                 site_page.compared += 1
         took_s = 0.0
@@ -185,7 +186,7 @@ async def _judged(site_page: VerificationPage, step: PlanStep) -> CheckResults |
     if not step.checks:
         return None
     return await evaluate_checks_until_held(
-        site_page, build_outcome_cases(site_page, step), site_page.policy.outcome_s
+        site_page, build_outcome_cases(site_page, step), site_page.policy.outcome_s, site_page.met
     )
 
 
@@ -263,6 +264,7 @@ async def _build_outcome_failure(
             known["came_late_s"] = await _came_late(site_page, step, wrong)
             return await failure_evidence.collect_evidence(site_page, **known)
         known["received"] = await _received(site_page, step, wrong)
+        known["appeared"] = await list_new_lines(site_page, check.outcome.value or "")
         difference = await describe_difference(site_page, wrong.case, wrong.judged, wrong.number)
         known |= {"difference": difference, "message": str(difference)}
         if check.selector is not None and not await _is_there(site_page, check):
@@ -335,7 +337,10 @@ async def _received(site_page: VerificationPage, step: PlanStep, wrong: _UnmetOu
     answer = wrong.judged.answer(wrong.number)
     if answer is not None:
         return None if step.password and wrong.case.own else _read_answer_text(check, answer)
-    return next(iter(await texts_like(site_page, check.outcome.value)), None) if check.outcome.value else None
+    if not check.outcome.value:
+        return None
+    near = await texts_like(site_page, check.outcome.value)
+    return next((each for each in near if each not in site_page.lines_before), next(iter(near), None))
 
 
 def _read_answer_text(check: PlanCheck, answer: ProbeAnswer) -> str | None:

@@ -32,11 +32,15 @@ from agent.verification.page_checks.failure_evidence import FailedStep, StepHeal
 from agent.verification.page_checks.named_elements import ABSENT, find_acting_step, find_other_words
 from agent.verification.page_checks.named_rows import find_in_named_row
 from agent.verification.page_checks.overlay_dismissal import dismiss_overlay
-from agent.verification.page_checks.similar_elements import assess_risk, collect_excluded_elements
+from agent.verification.page_checks.similar_elements import (
+    assess_risk,
+    collect_excluded_elements,
+    with_present_names,
+)
 from agent.verification.page_checks.verification_page import VerificationPage
 from kb_schema.fingerprints import Fingerprint
 from kb_schema.selectors import Selector
-from kb_schema.text_similarity import is_destructive
+from kb_schema.text_similarity import is_destructive, words
 from kb_schema.verification import ExpectedOutcome, FailureKind, HealEvent, PlanCheck, PlanStep
 
 _SCROLLS = 2
@@ -54,6 +58,8 @@ class _HealingTurn:
     began: float = field(default_factory=time.monotonic)
     did: list[str] = field(default_factory=list)
     reason: str = ""
+    found: str = ""
+    """What was found again: `button 'Book now'`."""
     there: Selector | None = None
     """Leads to the element that was found again but does not pass the gate."""
 
@@ -124,12 +130,21 @@ async def _element_healed(turn: _HealingTurn, step: PlanStep, undone: FailedStep
     if again is None:
         return None
     site_page.healed[site_page.path, filled.selector.model_dump_json()] = again.selector
+    _note_name(turn, filled.fingerprint, again.known.fingerprint)
     kept = _get_keepable_fields(site_page, again)
     own = [_about(each, step.selector) for each in step.checks]
     checks = tuple(
         each.model_copy(update=kept) if mine else each for each, mine in zip(step.checks, own, strict=True)
     )
     return step.model_copy(update={**kept, "checks": checks})
+
+
+def _note_name(turn: _HealingTurn, known: Fingerprint | None, seen: Fingerprint) -> None:
+    """Note what was found, and its name if it is another one: its neighbours are known by it."""
+    before, now = (None if each is None else each.name or each.label for each in (known, seen))
+    turn.found = f"{seen.role or seen.tag} {(now or seen.text or '')[:80]!r}"
+    if before and now and words(before) != words(now):
+        turn.site_page.renamed[words(before)] = now
 
 
 async def _in_named_row(turn: _HealingTurn, step: PlanStep) -> _RecoveredElement | None:
@@ -180,10 +195,12 @@ async def _checks_healed(turn: _HealingTurn, step: PlanStep) -> PlanStep | None:
         again = await _found_again(turn, sought, filled.fingerprint, site_page.usable(step) if own else None)
         if again is None and acted is not None and filled.fingerprint is not None:
             again = await _in_place_of_named(turn, sought, filled.fingerprint, acted)
-        found += again is not None
-        checks.append(
-            check if again is None else check.model_copy(update=_get_keepable_fields(site_page, again))
-        )
+        if again is None:
+            checks.append(check)
+            continue
+        found += 1
+        _note_name(turn, filled.fingerprint, again.known.fingerprint)
+        checks.append(check.model_copy(update=_get_keepable_fields(site_page, again)))
     if not found:
         turn.reason = turn.reason or "an outcome that does not hold is not healed"
         return None
@@ -244,10 +261,11 @@ async def _found_again(
     turn: _HealingTurn, selector: Selector, known: Fingerprint | None, step: PlanStep | None
 ) -> _RecoveredElement | None:
     """Find an element by its fingerprint, then by its words in the requirement and on the page."""
+    site_page = turn.site_page
+    known = with_present_names(site_page, known)
     if known is None:
         turn.reason = "nothing is known of it besides its selector"
         return None
-    site_page = turn.site_page
     before = site_page.healed_before(selector)
     if before is not None:
         turn.did.append("tried where it was before")
@@ -405,6 +423,7 @@ def _build_step_healing(
         before=site_page.redact(before),
         after=site_page.redact(after),
         reason="" if healed is not None else site_page.redact(turn.reason),
+        found=site_page.redact(turn.found) if healed is not None else "",
     )
     return StepHealing(event, healed or step)
 

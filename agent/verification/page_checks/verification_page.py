@@ -30,6 +30,7 @@ from agent.verification.page_checks.context_monitor import ContextMonitor
 from kb_schema.base import Model
 from kb_schema.fingerprints import Fingerprint
 from kb_schema.placeholders import fill, fill_unique, find_secret_names
+from kb_schema.probes import Verdict
 from kb_schema.selectors import Selector
 from kb_schema.url_patterns import origin_of, relative_path
 from kb_schema.verification import ConsoleLine, DismissedOverlay, NetworkRequest, PlanStep, RequirementStep
@@ -122,18 +123,26 @@ class VerificationPage:
     """The steps that are executed; empty while they are found."""
     acted: int | None = None
     """The step whose action is done: healing repeats only its outcomes."""
+    met: dict[int, Verdict] = field(default_factory=dict)
+    """Outcomes of that step that have held, by their number: a message may be gone when the next one is looked for."""
+    lines_before: frozenset[str] = frozenset()
+    """The visible texts before the last action that presses; empty if they were not read."""
     compared: int = 0
     drifted: int = 0
     known: list[tuple[str, Selector, Fingerprint]] = field(default_factory=list)
     """Elements that were acted on: path of their page, selector, fingerprint."""
     healed: dict[tuple[str, str], Selector] = field(default_factory=dict)
     """Selectors of elements that were found again, by path of the page and selector of the plan."""
+    renamed: dict[tuple[str, ...], str] = field(default_factory=dict)
+    """What elements that were found again are called now, by the words of their former name."""
     before: tuple[str, str | None] = ("", None)
     """Address and revision before the last action."""
     previous_changed: bool | None = None
     """Whether the previous step's action changed the page; None: unknown."""
     pressed: bool = False
     """The last action is one that should change the page, unlike filling a field."""
+    _begun: int | None = None
+    """The step before whose action the state was recorded last."""
     _documents: int = 0
     _led_on: bool = False
     """The previous step caused a dialog or a download."""
@@ -262,7 +271,9 @@ class VerificationPage:
     async def about_to_act(self, *, pressing: bool) -> None:
         """Record the page's state before an action. Raises `PageGone`."""
         url, revision = self.page.url, await read_page_revision(self.page)
-        self.previous_changed = self._differs(url, revision) if self.pressed else None
+        if self._begun != self.step_idx:  # not a step that is tried again after healing
+            self.previous_changed = self._differs(url, revision) if self.pressed else None
+            self._begun = self.step_idx
         self._documents = self.monitor.documents
         self.before, self.pressed, self._led_on = (url, revision), pressing, False
 

@@ -25,6 +25,8 @@ from agent.verification.root_cause.step_failure_case import (
 )
 from kb_schema.verification import ConsoleLine, FailureKind, NetworkRequest
 
+_MOST_NEW = 3
+
 
 def _defect(confidence: float, message: str, evidence: tuple[str, ...], recommendation: str) -> RuleFinding:
     return RuleFinding("app_defect", confidence, message, evidence, recommendation)
@@ -83,8 +85,17 @@ def _error_page(case: StepFailureCase) -> Iterator[RuleFinding]:
 
 @register_rule
 def _page_not_found(case: StepFailureCase) -> Iterator[RuleFinding]:
-    gone = [path_of(each.url) for each in case.not_found]
-    if case.evidence.status in (404, 410) and case.evidence.url:
+    sent = [each for each in case.not_found if each.method.upper() not in ("GET", "HEAD", "")]
+    for answer in sent:
+        asked = request_of(answer)
+        yield _defect(
+            SEEN if case.held else TOLD,
+            f"the application has nothing that answers {asked}",
+            (f"{asked} was answered with {answer.status}", *_was_green(case)),
+            f"Find out why {case.step} sends to {path_of(answer.url)}: it answered {answer.status}.",
+        )
+    gone = [path_of(each.url) for each in case.not_found if each not in sent]
+    if case.evidence.status in (404, 410) and case.evidence.url and not sent:
         gone.append(path_of(case.evidence.url))
     opened = case.evidence.what == "page"
     for here in dict.fromkeys(gone):
@@ -140,7 +151,7 @@ def _no_longer_holds(case: StepFailureCase) -> Iterator[RuleFinding]:
         return
     if case.only_a_script_failed:
         return
-    evidence = [f"{case.expectation} was met before on this site and is not met now"]
+    evidence = [f"{case.expectation} was met before on this site and is not met now", *_list_new_texts(case)]
     message = f"the page does not meet {case.expectation} any more"
     if case.wrong_value:
         received, expected = case.evidence.received or "", case.evidence.expected or ""
@@ -150,12 +161,18 @@ def _no_longer_holds(case: StepFailureCase) -> Iterator[RuleFinding]:
                 f"expected was {quote_excerpt(expected)}, the page says {quote_excerpt(received)}"
             )
     yield _defect(
-        SEEN if case.wrong_value else STRONG,
+        KIND if case.other_words else SEEN if case.wrong_value else STRONG,
         message,
         tuple(evidence),
         f"Check {case.step} by hand: {case.expectation} should come of it, as it did before. If the new behaviour is "
         "wanted, change the requirement.",
     )
+
+
+def _list_new_texts(case: StepFailureCase) -> tuple[str, ...]:
+    """Return what the page says since the step, as a sentence."""
+    new = case.evidence.appeared[:_MOST_NEW]
+    return (f"new on the page since then: {', '.join(map(quote_excerpt, new))}",) if new else ()
 
 
 @register_rule

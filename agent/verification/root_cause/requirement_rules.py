@@ -97,6 +97,12 @@ def _declined(case: StepFailureCase) -> Iterator[RuleFinding]:
     accept = "write its name in the requirement, or in the test"
     if offered is not None and offered.selector is not None:
         accept = f"accept it: periplus verify FILES --accept {offered.req_id}:{offered.step_idx + 1}"
+    advice = f"If {nearest} is {case.element}, {accept}; else find out why {case.element} is not there."
+    if offered is not None and offered.harmful:
+        advice = (
+            f"Find out why {case.element} is not there: what stands in its place, {nearest}, does something else. "
+            f"Only if that was changed on purpose, {accept}."
+        )
     yield RuleFinding(
         "healing_declined",
         STRONG,
@@ -106,7 +112,7 @@ def _declined(case: StepFailureCase) -> Iterator[RuleFinding]:
             f"{nearest} may be it{_score(case)}{support}",
             *against,
         ),
-        f"If {nearest} is {case.element}, {accept}; else find out why {case.element} is not there.",
+        advice,
     )
 
 
@@ -137,6 +143,22 @@ def _misspelt(case: StepFailureCase) -> Iterator[RuleFinding]:
         f"{case.element} is not found; perhaps a typo: {meant}?",
         (_not_found(case), f"{_here(case)} has {meant}"),
         f"Write {meant} at {case.step}, if that is meant.",
+    )
+
+
+@register_rule
+def _not_in_its_region(case: StepFailureCase) -> Iterator[RuleFinding]:
+    """The page has an element of this name, but not in the row or region that the requirement names."""
+    if not case.is_elsewhere:
+        return
+    name, _, region = case.name.partition("@")
+    yield RuleFinding(
+        "data_issue",
+        TOLD,
+        f"there is no {quote_excerpt(name)} in {quote_excerpt(region)}",
+        (_not_found(case), f"{_here(case)} has {quote_excerpt(name)} elsewhere"),
+        f"Look at {_here(case)} whether {quote_excerpt(region)} is there at {case.step}: if it is a row, the data may be "
+        "missing; else write the region as the page calls it.",
     )
 
 
@@ -219,9 +241,28 @@ def _seen_instead(case: StepFailureCase) -> str:
 
 
 @register_rule
+def _says_it_otherwise(case: StepFailureCase) -> Iterator[RuleFinding]:
+    """A text that was expected did not come; one that says the same in other words did."""
+    now = case.other_words
+    if now is None or not case.held or case.late or case.script_errors or case.broken or case.refusing:
+        return
+    said = quote_excerpt(now)
+    yield RuleFinding(
+        "assertion_mismatch",
+        TOLD,
+        f"the page says {said}, where {case.expectation} is expected",
+        (
+            f"{case.expectation} was met before on this site and is not met now",
+            f"{said} is new on the page after {case.step}, and says it in other words",
+        ),
+        f"If the new words are wanted, write {said} in the requirement; else put the old ones back.",
+    )
+
+
+@register_rule
 def _expected_before(case: StepFailureCase) -> Iterator[RuleFinding]:
     """The application may have been changed on purpose: an alternative, never the first explanation."""
-    if case.is_outcome and case.held and not case.only_a_script_failed:
+    if case.is_outcome and case.held and not case.only_a_script_failed and case.other_words is None:
         yield RuleFinding(
             "assertion_mismatch",
             GUESS,

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from rapidfuzz import fuzz
 
 from kb_schema.expected_outcomes import OUTCOMES
-from kb_schema.text_similarity import words_likeness
+from kb_schema.text_similarity import are_opposite, in_base_form, meaning_likeness, words_likeness
 from kb_schema.verification import ConsoleLine, FailureEvidence, FailureKind, NetworkRequest
 
 LONGEST = 160
@@ -49,6 +49,11 @@ _IN_PLAYWRIGHTS_WORDS = {
 """Phrases of Playwright's log of an action; the last one counts."""
 _MISSPELT = 80
 """The likeness (0 to 100) from which a name is perhaps a misspelling of another."""
+_SAME_SENTENCE = 70
+"""The likeness (0 to 100) from which a text is the expected one with another value in it."""
+_VARIES = re.compile(r"\d|\{")
+"""A value in a text: a number, or a placeholder."""
+_NEGATED = re.compile(r"\b(no|not|never|none|nothing|without|\w+n't)\b", re.IGNORECASE)
 _SAME_WORDS = 0.5
 """An expected text and a refusal that share half their words are about the same thing."""
 
@@ -180,9 +185,16 @@ class StepFailureCase:
         """The name on the page that a name which was never found is perhaps a misspelling of."""
         if not self.missing or self.held or self.is_outcome or not self.evidence.alike:
             return None
-        near = self.evidence.alike[0]
-        likeness = fuzz.ratio(near.casefold(), self.name.partition("@")[0].casefold())
-        return near if likeness >= _MISSPELT else None
+        near, name = self.evidence.alike[0], self.name.partition("@")[0]
+        likeness = fuzz.ratio(near.casefold(), name.casefold())
+        return near if likeness >= _MISSPELT and not self.is_elsewhere else None
+
+    @cached_property
+    def is_elsewhere(self) -> bool:
+        """The page has the name that was never found, but not in the region that is asked for."""
+        name, _, region = self.name.partition("@")
+        alike = {each.casefold() for each in self.evidence.alike}
+        return self.missing and not self.held and bool(region) and name.casefold() in alike
 
     @cached_property
     def renamed(self) -> bool:
@@ -207,7 +219,36 @@ class StepFailureCase:
         facts = self.evidence
         if not self.is_outcome or self.missing or facts.expected is None or facts.received is None:
             return False  # what is received of an element that is not there is no value of it
-        return facts.expected.strip() != facts.received.strip() and bool(facts.received.strip())
+        expected, received = facts.expected.strip(), facts.received.strip()
+        if self.quotes and fuzz.ratio(expected.casefold(), received.casefold()) < _SAME_SENTENCE:
+            return False  # the nearest text of the page may be any text
+        return expected != received and bool(received)
+
+    @cached_property
+    def quotes(self) -> bool:
+        """A text is expected somewhere on the page."""
+        kind = None if self.evidence.outcome is None else OUTCOMES.get(self.evidence.outcome.kind)
+        return self.is_outcome and kind is not None and kind.quotes
+
+    @cached_property
+    def other_words(self) -> str | None:
+        """The text that came instead of an expected one and says the same in other words; None if none does.
+
+        Neither has a value in it, neither refuses what the other does not, and none is the opposite of the other.
+        """
+        expected = self.evidence.expected
+        value = self.evidence.outcome.value if self.evidence.outcome else None
+        if not self.quotes or not expected or _VARIES.search(value or "") or _VARIES.search(expected):
+            return None
+        for each in self.evidence.appeared:
+            wanted, said = in_base_form(expected), in_base_form(each)
+            alike = meaning_likeness(wanted, said) >= _SAME_WORDS and not are_opposite(wanted, said)
+            firm = all(
+                bool(sign.search(each)) == bool(sign.search(expected)) for sign in (_REFUSAL, _NEGATED)
+            )
+            if alike and firm and not _VARIES.search(each) and expected.casefold() not in each.casefold():
+                return each
+        return None
 
     @cached_property
     def says_another(self) -> bool:
@@ -295,11 +336,11 @@ class StepFailureCase:
 
     @cached_property
     def not_found(self) -> tuple[NetworkRequest, ...]:
-        """Documents that do not exist (any more)."""
+        """Documents, and addresses that data is sent to, that do not exist (any more)."""
         return tuple(
             each
             for each in self._answers()
-            if each.status in (404, 410) and each.resource_type == "document" and self.near(each.step_idx)
+            if each.status in (404, 405, 410) and self.weighty(each) and self.near(each.step_idx)
         )
 
     def weighty(self, answer: NetworkRequest) -> bool:

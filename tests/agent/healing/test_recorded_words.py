@@ -6,7 +6,7 @@ import pytest
 
 from agent.healing.fellow_search import find_among_fellows
 from agent.healing.fingerprint_search import SearchOutcome
-from agent.healing.recorded_words import RecordedElement
+from agent.healing.recorded_words import RecordedElement, list_harms
 from agent.locators.page_fingerprints import PageFingerprints
 from agent.locators.page_scan import scan_page
 from kb_schema.fingerprints import Fingerprint
@@ -194,3 +194,12 @@ async def test_what_little_an_import_knows_is_compared_for_harm(blank_page, know
 async def test_the_id_of_an_element_of_our_own_recordings_is_no_word(blank_page):
     icon = FORM.format("<button id=it class=save-btn><svg width=9 height=9></svg></button>")
     assert await _conflict(blank_page, icon.replace("class", "name"), _button("Delete")) is None
+
+
+@pytest.mark.parametrize(("ours", "theirs", "opposite"), [
+    ("Watch", "Unwatch", True), ("Unwatch", "Watch", True), ("Subscribe", "Unsubscribe", True), ("Check in", "Check out", True),
+    ("Turn on alerts", "Turn off alerts", True), ("Keep", "Delete", True),
+    ("Cancel", "Keep it", False), ("Watch", "Start watching", False), ("Sign in", "Log in", False), ("Form", "Inform us", False),
+])  # fmt: skip
+def test_opposites_are_known_by_prefixes_and_particles(ours, theirs, opposite):
+    assert any("opposite" in each for each in list_harms(ours, theirs)) is opposite

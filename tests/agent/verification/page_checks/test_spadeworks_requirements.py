@@ -77,6 +77,7 @@ async def test_its_plan_is_healed_step_by_step_after_the_redesign(req_id, browse
     ) as site_page:
         if plan.requirement.login:
             await sign_in(site_page)
+        site_page.plan = plan.steps
         assert await open_first_page(site_page, plan.requirement.url) is None
         for planned_step in plan.steps:
             step, number = planned_step, 0
