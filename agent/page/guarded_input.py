@@ -165,13 +165,17 @@ async def point_at_element(page: Page, action: str, judged: JudgedElement) -> No
 async def type_over(page: Page, action: str, judged: JudgedElement, text: str) -> None:
     """Replace the text that the gate selected in the field; the page gets its input events.
 
-    A field that then shows something else gets the keys one by one, as masks want them. Raises `ElementVanished`, and
+    A field that then shows something else gets it pasted, where it takes that, or else the keys one by one, as masks want them. Raises `ElementVanished`, and
     `ActionFailed` where it does not take them either.
     """
     insert = partial(page.keyboard.insert_text, text)
     first = (await _run_guarded(page, action, judged, insert, None, 0.0, text)).shows
     if first is None or first.has(text):
         return
+    if first.takes_paste:
+        first = ShownText.read(await in_page_library.call(page, "pasteTyped", text)) or first
+        if first.has(text):
+            return
     if "\n" not in text and await in_page_library.call(page, "selectTyped"):
         await type_again(page, action, judged, text, first)
     else:

@@ -390,10 +390,19 @@ async def _append_text(order: ActionOrder) -> None:
         await type_secret(order, element, keys=order.pace.key_delay_s > 0, replace=False)
         await _commit(order, element)
         return
+    before = ShownText.read(await in_page_library.call_on(page, "shownText", element, ""))
     if not await in_page_library.call_on(page, "caretToEnd", element):
         await page.keyboard.press("End")
     await page.keyboard.type(order.text, delay=order.pace.key_delay_s * 1000)
-    await _commit(order, element)
+    whole = ("" if before is None else before.shown) + order.text
+    now = ShownText.read(await _commit(order, element, whole))
+    if before is None or now is None or not now.added_otherwise(whole):
+        return
+    if now.lines:
+        now = ShownText.read(await in_page_library.call_on(page, "pasteText", element, whole)) or now
+    if now.added_otherwise(whole):
+        told = f"the field shows {now.shown!r} after {order.text!r} was added to it"
+        raise ActionFailed(order.action, told, target=order.judged.description)
 
 
 @register_performer("input_and_submit", editable=True)
@@ -438,6 +447,10 @@ async def _replace_text(order: ActionOrder, gated: GatedElement, text: str) -> N
     first = ShownText.read(await _commit(order, element, text))
     if first is None or first.has(text):
         return
+    if first.takes_paste:
+        first = ShownText.read(await in_page_library.call_on(order.page, "pasteText", element, text)) or first
+        if first.has(text):
+            return
     keys = editor is None and "\n" not in text and await _takes_keys(order, element, text)
     if keys and (await in_page_library.call_on(order.page, "secretField", element, True))["focused"]:
         await type_again(order.page, order.action, order.judged, text, first, element)

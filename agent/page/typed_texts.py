@@ -9,6 +9,7 @@ from typing import Any
 from kb_schema.transforms import ungroup_number
 
 _SIGN = re.compile(r"[\W_]+")
+_BRACKETS = "()[]{}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,10 @@ class ShownText:
     """Maximum length in characters; -1: none."""
     exact: bool = False
     """Whether it must show this text and no more: an editor neither completes it nor writes it otherwise."""
+    lines: bool = False
+    """Whether it must show these lines as they are, with their indentation."""
+    editor: bool = False
+    """Whether it belongs to an editor: it may show a part of a long text, and has all brackets that were typed."""
 
     @classmethod
     def read(cls, said: dict[str, Any] | None) -> ShownText | None:
@@ -31,8 +36,21 @@ class ShownText:
         return (
             None
             if said is None
-            else cls(said["shown"], said.get("before"), said["beside"], said["most"], said["exact"])
+            else cls(
+                said["shown"],
+                said.get("before"),
+                said["beside"],
+                said["most"],
+                said["exact"],
+                said["lines"],
+                said["editor"],
+            )
         )
+
+    @property
+    def takes_paste(self) -> bool:
+        """Whether what it shows is worth a second try by pasting: editors indent and close brackets while one types."""
+        return self.lines or self.editor
 
     def has(self, text: str) -> bool:
         """Whether it shows a text: also in another notation, cut off, completed, or beside the field."""
@@ -40,6 +58,10 @@ class ShownText:
             return True
         if self.exact:
             return self.shown.split() == text.split()
+        if self.lines:
+            return self._has_lines(text)
+        if self._has_other_brackets(text):
+            return False
         shown, wanted = _plain(self.shown), _plain(text)
         completed = wanted and not wanted.isdecimal() and shown.startswith(wanted)  # 1 is not 10
         if shown == wanted or completed:
@@ -48,6 +70,10 @@ class ShownText:
             return bool(shown) and wanted.startswith(shown)
         return _number(self.shown) is not None and _number(self.shown) == _number(text)
 
+    def added_otherwise(self, whole: str) -> bool:
+        """Whether an editor, or a field with lines, does not hold `whole` after something was added to its text."""
+        return not self._has_lines(whole) if self.lines else self._has_other_brackets(whole)
+
     def is_refused(self, text: str, first: ShownText) -> bool:
         """Whether the text was not taken, after it was typed again by keys; `first` is what the field showed at first.
 
@@ -55,7 +81,27 @@ class ShownText:
         """
         if self.has(text):
             return False
+        if self.lines or self._has_other_brackets(text):
+            return True
         return self.shown in ("", self.before, first.before) or self.shown != first.shown
+
+    def _has_lines(self, text: str) -> bool:
+        shown, wanted = _lines(self.shown), _lines(text)
+        if shown == wanted:
+            return True
+        if self.most > 0 and len(self.shown) <= self.most < len(text):
+            return text.startswith(self.shown)
+        parts = (wanted[at : at + len(shown)] for at in range(len(wanted)))
+        return self.editor and len(shown) > 1 and shown in parts
+
+    def _has_other_brackets(self, text: str) -> bool:
+        """Whether an editor closed brackets by itself, or left some out."""
+        return self.editor and any(self.shown.count(each) != text.count(each) for each in _BRACKETS)
+
+
+def _lines(text: str) -> list[str]:
+    """Return the lines without white space at their ends, and without empty ones at the end."""
+    return [line.replace("\u00a0", " ").rstrip().casefold() for line in text.rstrip().splitlines()]
 
 
 def _plain(text: str) -> str:

@@ -137,7 +137,25 @@ function fieldText(el, text) {
   const shown = plain ? el.value : el.editContext ? el.editContext.text : el.textContent;
   const around = shown || !text ? null : el.closest("form, dialog, [role='dialog'], main") || el.ownerDocument.body;
   return { shown, beside: around !== null && textOf(around, newLook()).includes(text), most: plain ? el.maxLength : -1,
-    exact: Boolean(el.editContext) && text.length <= LONGEST_EXACT && !text.includes("\n") };
+    exact: Boolean(el.editContext) && text.length <= LONGEST_EXACT && !text.includes("\n"),
+    lines: tagOf(el) === "textarea" && text.includes("\n"), editor: !plain || el.getAttribute("aria-roledescription") === "editor" };
+}
+
+/**
+ * Paste over the text of a field, for an editor that indents and closes brackets while one types, but not what is pasted.
+ * What it shows then; null if the page does not take a paste.
+ */
+async function pasteText(el, text) {
+  if (!el?.isConnected) return null;
+  selectAll(el);
+  await nextFrame();
+  await nextFrame();
+  const data = new DataTransfer();
+  data.setData("text/plain", text);
+  const untaken = el.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true, composed: true }));
+  if (untaken) return null;
+  await nextFrame();
+  return fieldText(el, text);
 }
 
 /** Select all of an editor that keeps its text in an EditContext, and let it hear of that. Whether it has the focus then; null if it is none. */

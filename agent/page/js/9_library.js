@@ -17,6 +17,7 @@ const library = Object.freeze({
   outcome: async (token, wanted, timeoutMs, text = "") => json(await outcome(token, wanted, timeoutMs, text)),
   selectTyped: () => json(selectTyped()),
   commitTyped: (text) => json(commitTyped(text)),
+  pasteTyped: async (text) => json(await pasteText(typedLast, text)),
   lowerGuard(token) {
     lowerGuard(token);
     return json(true);
@@ -83,6 +84,8 @@ const library = Object.freeze({
   },
   secretField: (el, replace) => json(secretField(el, replace)),
   insertText: (el, text) => json(insertText(el, text)),
+  shownText: (el, text) => json(fieldText(el, text)),
+  pasteText: async (el, text) => json(await pasteText(el, text)),
   commit(el, text = "") {
     commit(el);
     return json(fieldText(el, text));

@@ -95,6 +95,61 @@ async def test_a_field_that_writes_it_in_its_own_way_is_typed_into_once(page, fi
     assert await page.inner_text("#taken") == ("red" if field == "#tags" else "")
 
 
+CODE = """<!doctype html><title>Code</title><textarea id=code aria-roledescription=editor></textarea>
+<div id=rich contenteditable=true></div><script>
+// Indents and closes brackets what is typed, and leaves alone what is pasted.
+code.addEventListener("beforeinput", event => {
+  event.preventDefault();
+  const said = event.data.replaceAll("\\n", "\\n  ").replaceAll("{", "{}");
+  code.setRangeText(said, code.selectionStart, code.selectionEnd, "end");
+});
+rich.addEventListener("beforeinput", event => {
+  if (event.data === "{") { event.preventDefault(); rich.append("{}"); getSelection().collapse(rich, rich.childNodes.length); }
+});
+if (PASTES) code.addEventListener("paste", event => {
+  event.preventDefault();
+  code.setRangeText(event.clipboardData.getData("text"), code.selectionStart, code.selectionEnd, "end");
+});
+</script>"""
+LINES = "if (a) {\n  b\n}"
+
+
+@pytest.mark.parametrize("pace", [ActionPace(), ActionPace(key_delay_s=0.001)])
+async def test_an_editor_that_indents_and_closes_brackets_gets_the_text_pasted(page, pace):
+    await show(page, CODE.replace("PASTES", "true"))
+    await perform_action(page, "fill", selector=css("#code"), value=LINES, pace=pace)
+    assert await page.input_value("#code") == LINES
+
+
+async def test_an_editor_that_writes_other_lines_is_a_failure_and_no_notation(page):
+    await show(page, CODE.replace("PASTES", "false"))
+    with pytest.raises(ActionFailed, match="after 'if"):
+        await perform_action(page, "fill", selector=css("#code"), value=LINES)
+    with pytest.raises(ActionFailed, match="was added to it"):
+        await perform_action(page, "append_text", selector=css("#rich"), value="if (a) {b}")
+
+
+async def test_lines_that_are_added_are_as_they_were_shown(page):
+    await show(page, CODE.replace("PASTES", "true"))
+    await perform_action(page, "fill", selector=css("#code"), value="x")
+    await perform_action(page, "append_text", selector=css("#code"), value="\nif (a) {\n  b\n}")
+    assert await page.input_value("#code") == "x\n" + LINES
+
+
+@pytest.mark.parametrize(
+    ("text", "shown", "taken"),
+    [
+        ("a\nb", "a\nb\n", True),
+        ("a\n  b", "a\nb", False),
+        ("\n".join("abcdef"), "c\nd\ne", True),
+        ("\n".join("abcdef"), "e\nf\n}", False),
+        ("Ann\nBob", "ANN\nBOB", True),
+    ],
+)
+def test_an_editor_may_show_a_part_of_the_lines(text, shown, taken):
+    assert ShownText(shown, "", beside=False, most=-1, lines=True, editor=True).has(text) is taken
+
+
 @pytest.mark.parametrize(
     ("shown", "first", "text", "refused"),
     [
