@@ -58,10 +58,8 @@ class ShownText:
             return True
         if self.exact:
             return self.shown.split() == text.split()
-        if self.lines:
-            return self._has_lines(text)
-        if self._has_other_brackets(text):
-            return False
+        if self.lines or self._has_other_brackets(text):
+            return self.lines and self._has_lines(text)
         shown, wanted = _plain(self.shown), _plain(text)
         completed = wanted and not wanted.isdecimal() and shown.startswith(wanted)  # 1 is not 10
         if shown == wanted or completed:
