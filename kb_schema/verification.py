@@ -363,6 +363,8 @@ class FailureEvidence(Model):
     """Names or texts on the page that are like what was looked for, nearest first."""
     appeared: tuple[str, ...] = ()
     """Texts that the page did not have before the step pressed something, nearest to what was expected first."""
+    entries: tuple[str, ...] = ()
+    """Texts of entries (cells, links) that the page had before, and that stand in what was expected or in what appeared."""
     missing_option: str | None = None
     """The option that a list does not have."""
     options: tuple[str, ...] = ()

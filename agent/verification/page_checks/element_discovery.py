@@ -36,6 +36,12 @@ SHOWN_CONFIDENCE = 0.75
 _ALIKE = 60
 _LONGEST_LINE = 200
 _MOST_NEW = 8
+_ENTRY_ROLES = frozenset(
+    {"cell", "gridcell", "rowheader", "link", "listitem", "option", "treeitem", "article"}
+)
+_FIXED_TAGS = frozenset({"label", "legend", "p"})
+_LONGEST_ENTRY = 4
+"""Words."""
 _NEXT_TO = {"dt": "dd", "th": "td"}
 
 
@@ -383,11 +389,19 @@ async def texts_like(site_page: VerificationPage, words: str) -> list[str]:
     return [text for text, _, _ in near]
 
 
-async def list_visible_lines(site_page: VerificationPage) -> list[str]:
-    """Return the visible texts and names of the page in its order, each once, cut to 200 characters, without secrets."""
+async def list_visible_lines(site_page: VerificationPage, *, entries: bool = False) -> list[str]:
+    """Return the visible texts and names of the page in its order, each once, cut to 200 characters, without secrets.
+
+    `entries`: only those that may be values of records: not of buttons, headings, fields, labels and regions.
+    """
     index = await scan_page(site_page.page)
-    said = (line for each in index.elements if each.visible for line in (each.text, each.name) if line)
+    seen = (each for each in index.elements if each.visible and (not entries or _may_be_entry(each)))
+    said = (line for each in seen for line in (each.text, each.name) if line)
     return list(dict.fromkeys(site_page.redact(line[:_LONGEST_LINE]) for line in said))
+
+
+def _may_be_entry(element: IndexedElement) -> bool:
+    return element.role in _ENTRY_ROLES or (not element.role and element.tag not in _FIXED_TAGS)
 
 
 async def list_new_lines(site_page: VerificationPage, words: str) -> tuple[str, ...]:
@@ -398,3 +412,10 @@ async def list_new_lines(site_page: VerificationPage, words: str) -> tuple[str, 
         return ()
     new = [each for each in await list_visible_lines(site_page) if each not in site_page.lines_before]
     return tuple(sorted(new, key=lambda each: -meaning_likeness(words, each))[:_MOST_NEW])
+
+
+def list_named_entries(site_page: VerificationPage, texts: Iterable[str]) -> tuple[str, ...]:
+    """Return the entries that the page had before the last press, and that stand in one of the texts."""
+    said = [f" {normalize_words(each)} " for each in texts]
+    short = (each for each in site_page.entries_before if 0 < len(each.split()) <= _LONGEST_ENTRY)
+    return tuple(sorted(each for each in short if any(f" {normalize_words(each)} " in text for text in said)))

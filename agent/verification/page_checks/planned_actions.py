@@ -71,8 +71,10 @@ async def record_page_before(site_page: VerificationPage, intent: RequirementSte
     pressing = kind is not None and not kind.idempotent
     await site_page.about_to_act(pressing=pressing)
     expects_text = any(OUTCOMES[each.kind].quotes for each in intent.expected)
-    lines = await list_visible_lines(site_page) if pressing and expects_text else []
-    site_page.lines_before = frozenset(lines)
+    site_page.lines_before = site_page.entries_before = frozenset()
+    if pressing and expects_text:
+        site_page.lines_before = frozenset(await list_visible_lines(site_page))
+        site_page.entries_before = frozenset(await list_visible_lines(site_page, entries=True))
 
 
 async def perform_planned_action(site_page: VerificationPage, step: PlanStep, gate_s: float) -> float:

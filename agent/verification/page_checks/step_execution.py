@@ -22,7 +22,7 @@ from agent.verification.page_checks.check_evaluation import (
     evaluate_checks_until_held,
     summarize_unmet_check,
 )
-from agent.verification.page_checks.element_discovery import list_new_lines, texts_like
+from agent.verification.page_checks.element_discovery import list_named_entries, list_new_lines, texts_like
 from agent.verification.page_checks.failure_evidence import FailedStep
 from agent.verification.page_checks.named_elements import find_acting_step, find_other_words
 from agent.verification.page_checks.named_rows import require_named_row
@@ -264,7 +264,9 @@ async def _build_outcome_failure(
             known["came_late_s"] = await _came_late(site_page, step, wrong)
             return await failure_evidence.collect_evidence(site_page, **known)
         known["received"] = await _received(site_page, step, wrong)
-        known["appeared"] = await list_new_lines(site_page, check.outcome.value or "")
+        wanted = check.outcome.value or ""
+        known["appeared"] = new = await list_new_lines(site_page, wanted)
+        known["entries"] = list_named_entries(site_page, (wanted, *new))
         difference = await describe_difference(site_page, wrong.case, wrong.judged, wrong.number)
         known |= {"difference": difference, "message": str(difference)}
         if check.selector is not None and not await _is_there(site_page, check):

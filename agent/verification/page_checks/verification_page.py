@@ -127,6 +127,8 @@ class VerificationPage:
     """Outcomes of that step that have held, by their number: a message may be gone when the next one is looked for."""
     lines_before: frozenset[str] = frozenset()
     """The visible texts before the last action that presses; empty if they were not read."""
+    entries_before: frozenset[str] = frozenset()
+    """Those of them that may be values of the page's records."""
     compared: int = 0
     drifted: int = 0
     known: list[tuple[str, Selector, Fingerprint]] = field(default_factory=list)

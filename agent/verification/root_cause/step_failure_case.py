@@ -234,7 +234,8 @@ class StepFailureCase:
     def other_words(self) -> str | None:
         """The text that came instead of an expected one and says the same in other words; None if none does.
 
-        Neither has a value in it, neither refuses what the other does not, and none is the opposite of the other.
+        Neither has a number in it, both name the same entries of the page, neither refuses what the other does not, and none
+        is the opposite of the other.
         """
         expected = self.evidence.expected
         value = self.evidence.outcome.value if self.evidence.outcome else None
@@ -246,7 +247,14 @@ class StepFailureCase:
             firm = all(
                 bool(sign.search(each)) == bool(sign.search(expected)) for sign in (_REFUSAL, _NEGATED)
             )
-            if alike and firm and not _VARIES.search(each) and expected.casefold() not in each.casefold():
+            same = all((entry in expected) == (entry in each) for entry in self.evidence.entries)
+            if (
+                alike
+                and firm
+                and same
+                and not _VARIES.search(each)
+                and expected.casefold() not in each.casefold()
+            ):
                 return each
         return None
 

@@ -112,3 +112,15 @@ async def test_the_negated_verb_is_not_pressed(site, open_site_page):
         assert undone.evidence.previous_changed is None, "filling a field changes no page"
         assert found.class_ == "healing_declined"
         assert "does something else" in found.recommendation
+
+
+async def test_a_message_about_another_entry_is_a_defect(site, open_site_page):
+    table = "<table><tr><td>Emma</td><td><button onclick='done(this)'>Return</button></td></tr><tr><td>Cosmos</td></tr></table>"
+    script = "<script>function done(b) { said.textContent = b.closest('tr').cells[0].textContent + ' was returned'; }</script>"
+    site.page("/", f"<main><h1>Loans</h1>{table}<p id=said role=status></p></main>{script}")
+    async with open_site_page() as site_page:
+        steps = ("Return@Emma | click | | message:Emma was returned",)
+        undone, _ = await run(site_page, steps, "done = () => { said.textContent = 'Cosmos was returned'; }")
+        assert isinstance(undone, FailedStep)
+        assert undone.evidence.entries == ("Cosmos", "Emma")
+        assert cause_of(undone).class_ == "app_defect"

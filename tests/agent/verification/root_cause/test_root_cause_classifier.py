@@ -217,6 +217,8 @@ ROWS = [
         appeared=("Order was stored",)), "assertion_mismatch", 0.7, "write “Order was stored”"),
     Row("the message in other words, and the server failed", told(**LATER | {"expected": "Order was saved"},
         held_before=True, appeared=("Order was stored",), answers=(answer(500),)), "app_defect", 0.95),
+    Row("the message about another entry", told(**LATER | {"expected": "Emma was returned"}, held_before=True,
+        appeared=("Cosmos was returned",), entries=("Cosmos", "Emma")), "app_defect", 0.85),
     Row("the message with another number", told(**LATER | {"expected": "2 orders saved"}, received="1 order saved",
         held_before=True, appeared=("1 order saved",)), "app_defect", 0.9, "“1 order saved” instead of"),
     Row("another text of the page is nearest to the message", told(**LATER | {"expected": "Watch added"},
