@@ -643,6 +643,7 @@
 
   function textIn(el) {
     if (!editable(el)) return el.value;
+    if (el.innerText === "\n" && el.querySelectorAll("br").length === 1) return ""; // one line without text
     const blocks = [...el.children].filter((each) => tag(each) === "div");
     const empty = blocks.filter((each) => each.children.length === 1 && tag(each.firstChild) === "br");
     // biome-ignore lint/performance/useDomNodeTextContent: only this text has the line breaks a person sees

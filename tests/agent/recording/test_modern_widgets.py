@@ -240,6 +240,22 @@ async def test_empty_lines_of_a_plain_editor_are_recorded_as_often_as_they_were_
     assert steps == [("fill", "\na\n\nb", "div 'Note'")]
 
 
+FORMATTED = f"""<!doctype html><title>F</title><div id=edit contenteditable aria-label=Note><p><br></p></div><script>{STATE} state = [edit.innerHTML];
+edit.oninput = () => {{ state = [edit.innerHTML]; }};
+edit.onkeydown = (e) => {{ if (e.key === 'z' && e.ctrlKey) {{ e.preventDefault(); edit.innerHTML = '<p><br></p>'; state = [edit.innerHTML];
+edit.dispatchEvent(new InputEvent('input', {{ bubbles: true, inputType: 'historyUndo' }})); }} }};</script>"""
+
+
+async def test_an_editor_whose_text_was_undone_is_empty_and_gets_no_line(browser, tmp_path):
+    async def act(page):
+        await page.click("#edit p")
+        await page.keyboard.type("strong")
+        await page.keyboard.press("Control+z")
+
+    _, _, steps, _ = await _act_and_repeat(browser, tmp_path / "t", FORMATTED, act)
+    assert "\n" not in [step[1] for step in steps]
+
+
 HOVERED = f"""<!doctype html><title>H</title><ul id=menu style="position:absolute"><li id=entry><a href="#" id=name>More</a></li></ul>
 <script>{STATE} entry.onmouseenter = () => {{ const saw = document.createElement('button'); saw.id = 'saw'; saw.textContent = 'Saws'; saw.style.position = 'absolute';
 saw.onclick = () => note('saw'); entry.append(saw); }};</script>"""
