@@ -15,14 +15,16 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
-from typing import Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
-from kb_schema import KnowledgeBase
 from kb_store.audit.audit_recorder import record_async
 from kb_store.errors import GenerationMoved, LoadConflict, StoreCorrupt, StoreError
 from kb_store.knowledge_records import document_records, edge_records, records_in, vertex_records
 from kb_store.lease_owners import is_certainly_dead, this_process
 from kb_store.ports import Counts, DocumentStore, Generation, GraphStore, LoadLease
+
+if TYPE_CHECKING:
+    from kb_schema import KnowledgeBase
 
 LEASE_SECONDS = 30.0
 """The lease of a loader in seconds. It is renewed with every batch."""

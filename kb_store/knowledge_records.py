@@ -7,19 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from kb_schema import MODELS, KnowledgeBase, parse_document
-from kb_schema.base import Document
-from kb_schema.graph_documents import (
-    ActionTrigger,
-    GlobalRecovery,
-    GroupMembership,
-    TaskDependency,
-    Transition,
-)
-from kb_schema.migrations import NewerSchemaVersion, upgrade
+import kb_schema
 from kb_store.errors import StoreTooNew
+
+if TYPE_CHECKING:
+    from kb_schema import KnowledgeBase
+    from kb_schema.base import Document
 
 DOCUMENT_KINDS = (
     "website",
@@ -74,7 +69,7 @@ class EdgeRecord:
 def to_body(document: Document) -> dict[str, Any]:
     """Return a document as self-contained JSON, always with kind and schema version."""
     body = document.to_json()
-    own_type = body.pop("type", None) or MODELS[document.kind].model_fields["type"].default
+    own_type = body.pop("type", None) or kb_schema.MODELS[document.kind].model_fields["type"].default
     return {"type": own_type, "schema_version": document.schema_version, **body}
 
 
@@ -83,8 +78,10 @@ def from_body(body: Mapping[str, Any], *, source: str | None = None) -> Document
 
     Raises `KnowledgeError` for an invalid body, `StoreTooNew` for a version that this program does not know.
     """
+    from kb_schema.migrations import NewerSchemaVersion, upgrade  # noqa: PLC0415 - decision 0140
+
     try:
-        return parse_document(upgrade(body).document, source=source)
+        return kb_schema.parse_document(upgrade(body).document, source=source)
     except NewerSchemaVersion as exc:
         raise StoreTooNew(exc.version) from exc
 
@@ -120,16 +117,16 @@ def edge_records(knowledge: KnowledgeBase) -> Iterator[EdgeRecord]:
             yield EdgeRecord(document.kind, document.local_id, source, target, to_body(document))
 
 
+_ENDS = {
+    "transition": (("screen", "from_screen"), ("screen", "to_screen")),
+    "group_membership": (("screen", "screen"), ("screen_group", "group")),
+    "global_recovery": (("screen_group", "from_group"), ("screen", "to_screen")),
+    "task_dependency": (("task", "from_task"), ("task", "to_task")),
+    "action_trigger": (("action", "action"), ("transition", "transition")),
+}
+"""Kind of an edge -> the kind of each end, and the field with its id."""
+
+
 def _ends(edge: Document) -> tuple[EdgeEnd, EdgeEnd]:
-    match edge:
-        case Transition():
-            return EdgeEnd("screen", edge.from_screen), EdgeEnd("screen", edge.to_screen)
-        case GroupMembership():
-            return EdgeEnd("screen", edge.screen), EdgeEnd("screen_group", edge.group)
-        case GlobalRecovery():
-            return EdgeEnd("screen_group", edge.from_group), EdgeEnd("screen", edge.to_screen)
-        case TaskDependency():
-            return EdgeEnd("task", edge.from_task), EdgeEnd("task", edge.to_task)
-        case ActionTrigger():
-            return EdgeEnd("action", edge.action), EdgeEnd("transition", edge.transition)
-    raise TypeError(f"{edge.kind} is no edge")
+    (source, source_field), (target, target_field) = _ENDS[edge.kind]
+    return EdgeEnd(source, getattr(edge, source_field)), EdgeEnd(target, getattr(edge, target_field))

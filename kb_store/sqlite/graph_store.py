@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import AsyncIterator, Collection, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kb_store.knowledge_records import EdgeEnd, EdgeRecord, KnowledgeRecord
-from kb_store.ports import Counts, StoreHealth
 from kb_store.sqlite.database import PAGE, SqliteDatabase, to_text
 from kb_store.sqlite.document_store import health_of
+
+if TYPE_CHECKING:
+    from kb_store.ports import Counts, StoreHealth
 
 
 class SqliteGraphStore:
