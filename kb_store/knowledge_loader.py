@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Literal, TypeVar
 
+from kb_schema.collection_pause import paused_collection
 from kb_store.audit.audit_recorder import record_async
 from kb_store.errors import GenerationMoved, LoadConflict, StoreCorrupt, StoreError
 from kb_store.knowledge_records import document_records, edge_records, records_in, vertex_records
@@ -87,7 +88,8 @@ async def load_knowledge(
             await _check_active(documents, website_id, replacing)
         if check is not None:
             await check()
-        generation = await _write(documents, graph, knowledge, lease, on_progress, batch)
+        with paused_collection():
+            generation = await _write(documents, graph, knowledge, lease, on_progress, batch)
         total = records_in(knowledge)
         on_progress(LoadProgress("commit", total, total))
         replaced = await documents.commit(lease, generation)

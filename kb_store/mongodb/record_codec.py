@@ -15,6 +15,7 @@ from typing import Any
 from bson import BSON
 
 from kb_store.errors import StoreError
+from kb_store.knowledge_records import to_values
 
 MAX_BYTES = 15 * 1024 * 1024
 """MongoDB accepts documents of up to 16 MB; the rest is for ids and the wrapping."""
@@ -38,6 +39,7 @@ class RecordTooLarge(StoreError):
 
 def encode_body(body: Mapping[str, Any], *, as_text: bool = False) -> dict[str, Any]:
     """Return the fields for a body: `body`, or `text` if necessary or if `as_text` is set."""
+    body = to_values(body)
     if as_text or not _is_native(body, MAX_DEPTH):
         return {"text": json.dumps(body, separators=(",", ":"))}
     return {"body": body}
