@@ -11,6 +11,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+
 class _Pause:
     """The open blocks of this process."""
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 LEASE_SECONDS = 30.0
 """The lease of a loader in seconds. It is renewed with every batch."""
 
-BATCH = 500
+BATCH = 2_000
 """Records per transaction: large enough to be fast, small enough to renew the lease in between."""
 
 T = TypeVar("T")
