@@ -24,12 +24,13 @@ from pymongo import AsyncMongoClient
 from benchmarks.large_site import WEBSITE, large_site
 from kb_schema import KnowledgeBase
 from kb_store import Stores, load_knowledge, open_stores, read_knowledge
-from kb_store.knowledge_loader import BATCH
-from kb_store.knowledge_records import document_records, edge_records, vertex_records
+from kb_store.knowledge_records import document_records, edge_records, to_values, vertex_records
 from loaders import write_folder
 from mcp_server.knowledge.compiled_view import compile_view
 
 MEGA = 1_000_000
+BATCH = 500
+"""Documents that the bare driver writes at a time."""
 BARE_TABLE = "CREATE TABLE bare (key TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT"
 
 
@@ -165,7 +166,7 @@ async def _bare_read(place: Place, measured: Measured) -> None:
 def _records(knowledge: KnowledgeBase) -> Iterator[tuple[str, object]]:
     for part in (document_records, vertex_records, edge_records):
         for record in part(knowledge):
-            yield f"{part.__name__}/{record.kind}/{record.local_id}", record.body
+            yield f"{part.__name__}/{record.kind}/{record.local_id}", to_values(record.body)
 
 
 def _memory(line: str) -> float:

@@ -29,10 +29,17 @@ class Model(BaseModel):
         return self.model_dump(mode="json", by_alias=True, exclude_defaults=True)
 
 
+LONGEST_TIMEOUT_S = 150.0
+"""The longest timeout of an element or an outcome in `verify`: a step is ended after 180 s."""
+
+
 LocalId = Annotated[
     str, StringConstraints(min_length=1, max_length=200, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.\-]*$")
 ]
 """An identifier that is unique within one website and kind."""
+
+VariableName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=200)]
+"""The name of an input, an output or a loop's item."""
 
 Metadata = dict[str, JsonValue]
 """Free notes of the author. No code depends on their content."""

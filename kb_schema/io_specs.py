@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, JsonValue, field_validator, model_validator
 
 from kb_schema import url_patterns
-from kb_schema.base import Model, ScreenRef, Seconds, TaskRef
+from kb_schema.base import Model, ScreenRef, Seconds, TaskRef, VariableName
 from kb_schema.ranked_values import Measure, read_ranking
 from kb_schema.templates import variables
 from kb_schema.transforms import Transform
@@ -29,8 +29,6 @@ SOURCES: tuple[str, ...] = ValueSource.__args__  # type: ignore[attr-defined]
 _SOURCE_ALIASES = {"generated": "generated_value", "fixed": "hardcoded"}
 
 _ATTRIBUTE = re.compile(r"@([A-Za-z][\w.:-]*)$")
-
-VariableName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=200)]
 
 ValueType = Literal["string", "number", "integer", "boolean", "date", "file", "array", "object"]
 

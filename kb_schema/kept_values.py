@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field, JsonValue
 
-from kb_schema.base import LocalId, Model
-from kb_schema.io_specs import VariableName
+from kb_schema.base import LocalId, Model, VariableName
 from kb_schema.run_records import Moment
 
 MAX_KEPT_VALUES = 500

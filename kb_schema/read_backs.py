@@ -13,9 +13,9 @@ from typing import Any, Literal
 
 from pydantic import Field, JsonValue, model_validator
 
-from kb_schema.base import Model, ScreenRef, TaskRef
+from kb_schema.base import Model, ScreenRef, TaskRef, VariableName
 from kb_schema.conditions import Condition, ElementVisible
-from kb_schema.io_specs import DomExtraction, TableExtraction, VariableName
+from kb_schema.io_specs import DomExtraction, TableExtraction
 from kb_schema.selectors import Selector
 
 Expectation = Literal["one_more", "one_less", "more", "changed", "there", "gone"]

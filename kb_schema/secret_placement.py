@@ -39,6 +39,14 @@ def may_name_secret(field: FieldInfo) -> bool:
     return any(isinstance(each, TypedIntoField) for each in field.metadata)
 
 
+def may_mention_secret(model: BaseModel) -> bool:
+    """Return whether any text of a model can contain `{secret:NAME}`. Much faster than looking for its place."""
+    try:
+        return "{secret:" in model.model_dump_json()
+    except (ValueError, UnicodeError):  # half a character, which JSON in UTF-8 cannot have
+        return True
+
+
 def find_misplaced_secrets(value: Any, path: str = "$") -> Iterator[MisplacedSecret]:
     """Yield every placeholder of a model, or of JSON, in a text that is not typed into a field."""
     match value:

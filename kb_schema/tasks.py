@@ -8,10 +8,10 @@ from pydantic import Field, JsonValue, model_validator
 from pydantic_core import PydanticCustomError
 
 from kb_schema.action_calls import ActionCall, _is_jump
-from kb_schema.base import Document, LocalId, Metadata, Model, Probability, Seconds, TaskRef
+from kb_schema.base import Document, LocalId, Metadata, Model, Probability, Seconds, TaskRef, VariableName
 from kb_schema.conditions import Condition
 from kb_schema.error_handling import ErrorRules, FailureRecovery
-from kb_schema.io_specs import Extraction, IoSpec, VariableName
+from kb_schema.io_specs import Extraction, IoSpec
 from kb_schema.iterators import IteratorSpec, NoIterator
 from kb_schema.objectives import Objective
 from kb_schema.read_backs import ReadBack

@@ -13,15 +13,12 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from kb_schema.action_types import ACTION_TYPES
-from kb_schema.base import Model, Probability
+from kb_schema.base import LONGEST_TIMEOUT_S, Model, Probability
 from kb_schema.fingerprints import Fingerprint
 from kb_schema.locator_expressions import Expression
 from kb_schema.run_records import Moment, PactsVerdict
 from kb_schema.secret_placement import TypedIntoField, find_misplaced_secrets
 from kb_schema.selectors import Selector
-
-LONGEST_TIMEOUT_S = 150.0
-"""Of an element or an outcome: a step is ended after 180 s."""
 
 # -- requirements: results of the planner (PACTS 4.1, 8.1) ----------------------------------------
 

@@ -15,19 +15,22 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
-from typing import Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
-from kb_schema import KnowledgeBase
+from kb_schema.collection_pause import paused_collection
 from kb_store.audit.audit_recorder import record_async
 from kb_store.errors import GenerationMoved, LoadConflict, StoreCorrupt, StoreError
 from kb_store.knowledge_records import document_records, edge_records, records_in, vertex_records
 from kb_store.lease_owners import is_certainly_dead, this_process
 from kb_store.ports import Counts, DocumentStore, Generation, GraphStore, LoadLease
 
+if TYPE_CHECKING:
+    from kb_schema import KnowledgeBase
+
 LEASE_SECONDS = 30.0
 """The lease of a loader in seconds. It is renewed with every batch."""
 
-BATCH = 500
+BATCH = 2_000
 """Records per transaction: large enough to be fast, small enough to renew the lease in between."""
 
 T = TypeVar("T")
@@ -85,7 +88,8 @@ async def load_knowledge(
             await _check_active(documents, website_id, replacing)
         if check is not None:
             await check()
-        generation = await _write(documents, graph, knowledge, lease, on_progress, batch)
+        with paused_collection():
+            generation = await _write(documents, graph, knowledge, lease, on_progress, batch)
         total = records_in(knowledge)
         on_progress(LoadProgress("commit", total, total))
         replaced = await documents.commit(lease, generation)

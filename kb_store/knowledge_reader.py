@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kb_schema import KnowledgeBase, Problem
+from kb_schema.collection_pause import paused_collection
 from kb_store.errors import GenerationGone, NoSuchWebsite, StoreCorrupt
 from kb_store.knowledge_loader import check_whole
 from kb_store.knowledge_records import GRAPH_ONLY_KINDS
@@ -35,10 +36,11 @@ async def read_knowledge(
 
     Raises `NoSuchWebsite`, `StoreUnavailable`, and `StoreCorrupt` if records are missing or invalid.
     """
-    found = await _pinned(documents, graph, website_id)
-    if found.missing is not None:
-        raise found.missing
-    return found.parsing.assembled(), found.generation
+    with paused_collection():
+        found = await _pinned(documents, graph, website_id)
+        if found.missing is not None:
+            raise found.missing
+        return found.parsing.assembled(), found.generation
 
 
 async def salvage_knowledge(
@@ -49,9 +51,10 @@ async def salvage_knowledge(
     For servers: a document damaged by manual editing costs that document, not the website. Raises
     `NoSuchWebsite`, `StoreUnavailable`, and `StoreCorrupt` if even the website document is unreadable.
     """
-    found = await _pinned(documents, graph, website_id)
-    problems = [] if found.missing is None else [Problem(found.missing.reason, fix=found.missing.fix)]
-    knowledge, invalid = found.parsing.salvaged()
+    with paused_collection():
+        found = await _pinned(documents, graph, website_id)
+        problems = [] if found.missing is None else [Problem(found.missing.reason, fix=found.missing.fix)]
+        knowledge, invalid = found.parsing.salvaged()
     return SalvagedKnowledge(knowledge, found.generation, (*problems, *invalid))
 
 

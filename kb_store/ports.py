@@ -20,10 +20,12 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from kb_store.errors import StoreError, StoreUnavailable
-from kb_store.knowledge_records import EdgeRecord, KnowledgeRecord
+
+if TYPE_CHECKING:
+    from kb_store.knowledge_records import EdgeRecord, KnowledgeRecord
 
 Counts = Mapping[str, int]
 """Records by kind; kinds without records are left out."""

@@ -5,17 +5,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from kb_schema.base import SCHEMA_VERSION
-from kb_schema.proposals import ProposalStatus
-from kb_schema.run_records import RunStatus
 from kb_store.errors import StoreCorrupt
 from kb_store.knowledge_loader import check_whole
-from kb_store.learned.learned_numbers import LearnedStore, SubjectKind
-from kb_store.ports import DocumentStore, Generation, GraphStore, LoadLease, StoreHealth
-from kb_store.proposals.proposal_store import ProposalStore
-from kb_store.runs.run_store import RunStore
+
+if TYPE_CHECKING:
+    from kb_schema.proposals import ProposalStatus
+    from kb_schema.run_records import RunStatus
+    from kb_store.learned.learned_numbers import LearnedStore, SubjectKind
+    from kb_store.ports import DocumentStore, Generation, GraphStore, LoadLease, StoreHealth
+    from kb_store.proposals.proposal_store import ProposalStore
+    from kb_store.runs.run_store import RunStore
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,19 +6,21 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from kb_store.errors import StoreUnavailable
-from kb_store.graph_queries import GraphQueries
-from kb_store.learned.learned_numbers import LearnedStore
-from kb_store.ports import DocumentStore, GraphStore
-from kb_store.proposals.proposal_store import ProposalStore
 from kb_store.runs.audited_runs import AuditedRuns
-from kb_store.runs.run_store import RunStore
 from kb_store.sqlite import SqliteDatabase, SqliteDocumentStore, SqliteGraphStore
 from kb_store.sqlite.learned_store import SqliteLearnedStore
 from kb_store.sqlite.proposal_store import SqliteProposalStore
 from kb_store.sqlite.run_store import SqliteRunStore
+
+if TYPE_CHECKING:
+    from kb_store.graph_queries import GraphQueries
+    from kb_store.learned.learned_numbers import LearnedStore
+    from kb_store.ports import DocumentStore, GraphStore
+    from kb_store.proposals.proposal_store import ProposalStore
+    from kb_store.runs.run_store import RunStore
 
 DRIVERS = "pip install 'periplus[mongo-arango]'"
 

@@ -17,6 +17,13 @@ _HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 _KNOWN = re.compile(r"[0-9A-Za-z \-]")
 
 
+def format_count(number: int, kind: str) -> str:
+    """Return `1 screen` or `1,200 group memberships`: a number and a kind of document."""
+    name = kind.replace("_", " ")
+    many = f"{name[:-1]}ies" if name.endswith("y") else f"{name}s"
+    return f"{number:,} {name if number == 1 else many}"
+
+
 def one_line(text: str, longest: int = LONGEST_NAME) -> str:
     r"""Return the visible characters of a text on one line, shortened if necessary.
 

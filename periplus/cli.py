@@ -5,6 +5,7 @@ Its help, the completion of its options and the errors in its arguments come fro
 
 from __future__ import annotations
 
+import gc
 import importlib
 import io
 import os
@@ -20,6 +21,10 @@ from periplus.command_index import read_indexed_app
 
 _UsageError: Any = typer.BadParameter.__base__
 """What typer raises for arguments that a command does not take; typer itself does not export it."""
+
+
+_COLLECTED = (50_000, 10, 10)
+"""After how many new objects Python looks for cycles: at its 700 that is a sixth of the time of starting (decision 0140)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,14 +119,15 @@ class _LazyCommandGroup(TyperGroup):
         if name in COMMANDS:
             if COMMANDS[name].extras and not {"-h", "--help"} & set(rest):
                 _check_extras(name)
-            indexed = read_indexed_app(name)
+            only = rest[0] if rest and not ctx.resilient_parsing else None
+            indexed = read_indexed_app(name, only=only)
             if indexed is None:
                 declared = importlib.import_module(COMMANDS[name].module).app
                 return name, _get_named_command(declared, name), rest
             command = _get_named_command(indexed, name)
             if not ctx.resilient_parsing:  # else a shell asks for completions
                 path = _check_arguments(command, name, rest, ctx)
-                command = _get_named_command(read_indexed_app(name, run=path), name)
+                command = _get_named_command(read_indexed_app(name, run=path, only=only), name)
         return name, command, rest
 
 
@@ -241,6 +247,7 @@ def _options(
 
 def main(args: list[str] | None = None) -> None:
     """Run the command line and end the process with its exit code."""
+    gc.set_threshold(*_COLLECTED)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a text may hold half a character, which no encoding has
             stream.reconfigure(errors="backslashreplace")

@@ -26,11 +26,12 @@ _Function = Callable[..., Any]
 
 
 def read_indexed_app(
-    name: str, index: Path = INDEX, *, run: tuple[str, ...] | None = None
+    name: str, index: Path = INDEX, *, run: tuple[str, ...] | None = None, only: str | None = None
 ) -> typer.Typer | None:
     """Return the declaration of a top-level command without its functions.
 
-    `run`: the subcommand to be run, below `name`; its function is imported, those of the others are not.
+    `run`: the subcommand to be run, below `name`; its function is imported. `only`: a subcommand; if there is one of
+    this name, the others are left out.
     None if the command has no entry, or an entry that does not fit the modules of this installation.
     """
     entry = _read(index).get(name)
@@ -40,7 +41,7 @@ def read_indexed_app(
         current = digest_sources(entry["sources"])
     except OSError:
         return None
-    return _build_app(entry["app"], run) if current == entry["digest"] else None
+    return _build_app(entry["app"], run, only) if current == entry["digest"] else None
 
 
 def digest_sources(sources: Iterable[str]) -> str:
@@ -60,20 +61,33 @@ def _read(index: Path) -> dict[str, Any]:
     return read
 
 
-def _build_app(told: dict[str, Any], run: tuple[str, ...] | None) -> typer.Typer:
+def _build_app(told: dict[str, Any], run: tuple[str, ...] | None, only: str | None = None) -> typer.Typer:
     app = typer.Typer(**told["settings"], rich_markup_mode=told["markup"], add_completion=False)
     if "callback" in told:
         callback = told["callback"]
         app.callback(**callback["settings"])(_get_function(callback, imported=run is not None))
-    only = len(told["commands"]) == 1 and not told["groups"] and "callback" not in told
-    for command in told["commands"]:
-        name = command["settings"].get("name") or get_command_name(command["name"])
-        imported = run == (() if only else (name,))
+    alone = len(told["commands"]) == 1 and not told["groups"] and "callback" not in told
+    commands, groups = _select(told, only)
+    if len(commands) == 1 and not groups and not alone and "callback" not in told:
+        app.callback()(lambda: None)  # else typer takes the only command for the whole application
+    for command in commands:
+        imported = run == (() if alone else (_get_name(command),))
         app.command(**command["settings"])(_get_function(command, imported=imported))
-    for group in told["groups"]:
+    for group in groups:
         below = run[1:] if run and run[0] == group["settings"]["name"] else None
         app.add_typer(_build_app(group["app"], below), **group["settings"])
     return app
+
+
+def _select(told: dict[str, Any], only: str | None) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return commands and groups: those named `only`, or all if none is."""
+    commands = [each for each in told["commands"] if _get_name(each) == only]
+    groups = [each for each in told["groups"] if each["settings"]["name"] == only]
+    return (commands, groups) if commands or groups else (told["commands"], told["groups"])
+
+
+def _get_name(command: dict[str, Any]) -> str:
+    return command["settings"].get("name") or get_command_name(command["name"])
 
 
 def _get_function(told: dict[str, Any], *, imported: bool) -> _Function:

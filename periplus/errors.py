@@ -13,7 +13,6 @@ from pathlib import Path
 from rich.console import Console
 from rich.markup import escape
 
-from agent.redaction import redact_known
 from kb_schema import KnowledgeError, Problem
 from kb_store import StoreError
 from periplus.exit_codes import ExitCode
@@ -142,6 +141,8 @@ def write_traceback(error: BaseException) -> Path | None:
     recent = [each for each in _TRACEBACKS.get(kind, []) if now - each[0] < _HOUR_S]
     if len(recent) >= TRACEBACKS_AN_HOUR:
         return recent[-1][1]
+    from agent.redaction import redact_known  # noqa: PLC0415 - decision 0140
+
     text = redact_known("".join(traceback.format_exception(error)))
     folder = Path(os.environ.get("PERIPLUS_DATA_DIR") or ".periplus") / "logs"
     path = folder / f"error-{datetime.now(UTC):%Y%m%dT%H%M%S.%f}-{os.getpid()}.log"
@@ -167,6 +168,8 @@ def _kind_of(error: BaseException) -> str:
 
 
 def _print_error(console: Console, message: str, fix: str | None) -> None:
+    from agent.redaction import redact_known  # noqa: PLC0415 - decision 0140
+
     message, fix = redact_known(message), redact_known(fix) if fix else None
     console.print(f"[bold red]Error:[/] {escape(message)}", soft_wrap=True, highlight=False)
     if fix:

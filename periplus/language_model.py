@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
-from agent.inferencer import InferenceFailed, ModelInferencer
-from agent.language_models.model_budget import ModelBudget, ModelMeter
 from periplus.errors import UserError
 from periplus.settings import PeriplusSettings, load_settings
+
+if TYPE_CHECKING:
+    from agent.inferencer import ModelInferencer
+    from agent.language_models.model_budget import ModelBudget
 
 Role = Literal["plan", "judge", "talk", "narrate"]
 """What a model is used for; each has a setting of its own (`PERIPLUS_MODEL_PLAN`, ...)."""
@@ -34,6 +36,9 @@ def load_inferencer(role: Role, named: str | None = None) -> ModelInferencer | N
     name = choose_model(role, named)
     if name is None:
         return None
+    from agent.inferencer import InferenceFailed, ModelInferencer  # noqa: PLC0415 - decision 0140
+    from agent.language_models.model_budget import ModelMeter  # noqa: PLC0415
+
     settings = load_settings()
     key = None if settings.model_key is None else settings.model_key.get_secret_value()
     try:
@@ -44,6 +49,8 @@ def load_inferencer(role: Role, named: str | None = None) -> ModelInferencer | N
 
 def load_budget(settings: PeriplusSettings) -> ModelBudget:
     """Return the budget of one run."""
+    from agent.language_models.model_budget import ModelBudget  # noqa: PLC0415 - decision 0140
+
     return ModelBudget(settings.model_max_calls, settings.model_max_tokens, settings.model_max_cost)
 
 

@@ -9,13 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from agent.errors import JournalWriteRefused
-from agent.presentation.visitor.visitor_analytics import PersonalDataListener
-from agent.run_records.run_log import RunLog, build_error_ending, build_run_record
-from kb_schema.kept_values import KeptValue
-from kb_schema.lessons import Lesson, LessonKey
-from kb_schema.run_records import RunEnding, RunKind, StoredRun
-from kb_schema.run_storage import EVENT_TTL_S, Checkpoint, JournalEntry, Locator
+from kb_schema.run_storage import EVENT_TTL_S
 from kb_store import StoreError
 from kb_store.runs.run_store import RunStore
 from kb_store.store_factory import choose_runs, open_runs
@@ -24,7 +18,12 @@ from periplus.errors import UserError
 from periplus.settings import load_settings
 
 if TYPE_CHECKING:
-    from agent.session import Session  # imports Playwright, which `periplus runs` does not need
+    from agent.run_records.run_log import RunLog
+    from agent.session import Session
+    from kb_schema.kept_values import KeptValue
+    from kb_schema.lessons import Lesson, LessonKey
+    from kb_schema.run_records import RunEnding, RunKind, StoredRun
+    from kb_schema.run_storage import Checkpoint, JournalEntry, Locator
 
 LAST = "last"
 """The keyword for the newest run."""
@@ -84,6 +83,9 @@ async def record_run(
     First, records of the website's runs older than its `retention_days` are deleted. Their files are in folders that
     the user chose, and are kept.
     """
+    from agent.presentation.visitor.visitor_analytics import PersonalDataListener  # noqa: PLC0415 - decision 0140
+    from agent.run_records.run_log import RunLog, build_error_ending, build_run_record  # noqa: PLC0415
+
     website, started = session.website, time.monotonic()
     async with opening as runs:
         kept_since = datetime.now(UTC) - timedelta(days=website.retention_days)
@@ -171,6 +173,8 @@ def _translate_store_errors() -> Iterator[None]:
     try:
         yield
     except StoreError as exc:
+        from agent.errors import JournalWriteRefused  # noqa: PLC0415 - decision 0140
+
         raise JournalWriteRefused(str(exc)) from exc
 
 

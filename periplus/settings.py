@@ -10,10 +10,9 @@ from pydantic import Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from agent import retry_limits
-from agent.browser.launch import SandboxMode
-from kb_schema.documents import describe_invalid_value
+from agent.browser.browser_profile import SandboxMode
+from kb_schema.base import LONGEST_TIMEOUT_S
 from kb_schema.objectives import DEFAULT_OBJECTIVE, Objective
-from kb_schema.verification import LONGEST_TIMEOUT_S
 from periplus.errors import UserError
 from periplus.foreign_input import DEFAULT_BUDGET
 
@@ -104,6 +103,8 @@ def read_settings(kind: type[SettingsT], flags: Mapping[str, object]) -> Setting
     try:
         return kind(**{name: value for name, value in flags.items() if value is not None})  # type: ignore[arg-type]
     except ValidationError as exc:
+        from kb_schema.documents import describe_invalid_value  # noqa: PLC0415 - only needed after an error
+
         first = exc.errors(include_url=False, include_input=False)[0]
         prefix = kind.model_config.get("env_prefix", "")
         name = f"{prefix}{'_'.join(str(part) for part in first['loc'][:1]).upper()}"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from enum import StrEnum
 from typing import Any, Literal, get_args
 
 from pydantic import Field, JsonValue
@@ -20,6 +21,16 @@ VIEWPORT = (1280, 720)
 LARGEST = 10_000
 """Longest side of a viewport."""
 _NO_CONTEXT_OPTIONS = ("default_browser_type",)
+
+
+class SandboxMode(StrEnum):
+    """When Chromium's sandbox is on."""
+
+    AUTO = "auto"
+    """Where this process is not root and may make user namespaces."""
+    ON = "on"
+    """Always; where the machine forbids it, Chromium does not start."""
+    OFF = "off"
 
 
 class ProfileInvalid(ValueError):

@@ -12,7 +12,6 @@ import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import structlog
 
-from agent.browser.browser_profile import VIEWPORT, Engine
+from agent.browser.browser_profile import VIEWPORT, Engine, SandboxMode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,16 +61,6 @@ class BrowserMissing(RuntimeError):
         what = f"{named} is not an executable file" if named else f"No {ENGINE_NAMES[engine]} found"
         hint = INSTALL_HINT if engine == "chromium" else f"Install it with: playwright install {engine}"
         super().__init__(f"{what}. {hint}")
-
-
-class SandboxMode(StrEnum):
-    """When Chromium's sandbox is on."""
-
-    AUTO = "auto"
-    """Where this process is not root and may make user namespaces."""
-    ON = "on"
-    """Always; where the machine forbids it, Chromium does not start."""
-    OFF = "off"
 
 
 class SandboxModeUnknown(ValueError):

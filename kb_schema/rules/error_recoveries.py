@@ -14,9 +14,10 @@ from kb_schema.error_handling import ERRORS, ErrorRecovery, ErrorRule
 from kb_schema.errors import Problem, Severity
 from kb_schema.graph_documents import ErrorState
 from kb_schema.knowledge_base import KnowledgeBase
-from kb_schema.nested_models import walk
+from kb_schema.nested_models import list_models, walk
 
 RULE = "error-handling"
+_CHECKED = (ErrorRule, ErrorRecovery, ErrorState)
 _HTTP = re.compile(r"http_[1-5]\d\d")
 
 
@@ -25,8 +26,9 @@ def check(knowledge: KnowledgeBase) -> Iterator[Problem]:
     nodes = [
         (f"{document.kind}:{document.local_id}", path, node)
         for document in knowledge.documents()
+        if any(isinstance(each, _CHECKED) for each in list_models(document))
         for path, node in walk(document)
-        if isinstance(node, ErrorRule | ErrorRecovery | ErrorState)
+        if isinstance(node, _CHECKED)
     ]
     known = {*ERRORS, *condition_types(), *(n.reason for _, _, n in nodes if isinstance(n, ErrorState))}
     for document, path, node in nodes:

@@ -35,7 +35,7 @@ from kb_schema.graph_documents import (
 from kb_schema.io_specs import InputMapping, InputSpec
 from kb_schema.iterators import ItemAction
 from kb_schema.knowledge_base import KnowledgeBase
-from kb_schema.nested_models import json_names, walk
+from kb_schema.nested_models import json_names, list_models, walk
 from kb_schema.presentation_flows import Segment
 from kb_schema.read_backs import ReadBack
 from kb_schema.rules.reference_checks import CHECKS, ReferenceCheck
@@ -85,14 +85,20 @@ def check(knowledge: KnowledgeBase) -> Iterator[Problem]:
     """Return a problem for each name in a document that refers to nothing."""
     names = ReferenceNames(knowledge)
     for document in knowledge.documents():
+        if not any(_problems(names, document, node, "") for node in list_models(document)):
+            continue
         where = f"{document.kind}:{document.local_id}"
         for path, node in walk(document):
-            model = type(node)
-            problems = list(_missing_names(names, node, path)) if references_of(model) else []
-            for checked in _checks_of(model):
-                problems += checked(names, document, node, path)
-            for problem in problems:
+            for problem in _problems(names, document, node, path):
                 yield Problem(problem.message, problem.path, where, fix=problem.fix, rule=RULE)
+
+
+def _problems(names: ReferenceNames, document: Document, node: BaseModel, path: str) -> list[Problem]:
+    model = type(node)
+    problems = list(_missing_names(names, node, path)) if references_of(model) else []
+    for checked in _checks_of(model):
+        problems += checked(names, document, node, path)
+    return problems
 
 
 def list_references(document: Document) -> list[tuple[str, str]]:

@@ -17,7 +17,7 @@ from kb_schema.edge_weights import edge_weights
 from kb_schema.graph_documents import DEFAULT_PRIORITY, PRIORITY_OF_GROUP, GlobalRecovery, Transition
 from kb_store.arangodb.document_keys import id_of, key_of, learned_key, sort_key
 from kb_store.errors import StoreCorrupt
-from kb_store.knowledge_records import EdgeEnd, EdgeRecord, KnowledgeRecord, from_body
+from kb_store.knowledge_records import EdgeEnd, EdgeRecord, KnowledgeRecord, from_body, to_values
 
 Row = dict[str, Any]
 """One document of ArangoDB as JSON."""
@@ -40,7 +40,8 @@ def vertex_row(website_id: str, generation: int, record: KnowledgeRecord) -> Row
     if record.kind == "screen_group":
         priority = record.body.get("recovery_priority")
         row["recovery_priority"] = PRIORITY_OF_GROUP.get(str(priority), DEFAULT_PRIORITY)
-    return _filled(row, record.body, [record.local_id, record.body], local_id=record.local_id)
+    body = to_values(record.body)
+    return _filled(row, body, [record.local_id, body], local_id=record.local_id)
 
 
 def edge_row(website_id: str, generation: int, record: EdgeRecord, priority_of_group: int) -> Row:
@@ -55,9 +56,10 @@ def edge_row(website_id: str, generation: int, record: EdgeRecord, priority_of_g
         "target_kind": target.kind,
     }
     row |= _numbers(website_id, record, priority_of_group)
-    exact = [record.local_id, source.local_id, target.local_id, record.body]
+    body = to_values(record.body)
+    exact = [record.local_id, source.local_id, target.local_id, body]
     names = {"local_id": record.local_id, "source_id": source.local_id, "target_id": target.local_id}
-    return _filled(row, record.body, exact, **names)
+    return _filled(row, body, exact, **names)
 
 
 def to_record(address: str, row: Row) -> KnowledgeRecord:

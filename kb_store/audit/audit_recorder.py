@@ -15,11 +15,13 @@ from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, ParamSpec
+from typing import TYPE_CHECKING, Any, ParamSpec
 from urllib.parse import urlsplit, urlunsplit
 
 from kb_store.audit.audit_entry import LONGEST, AuditAction, AuditEvent
-from kb_store.audit.audit_log import AuditLog
+
+if TYPE_CHECKING:
+    from kb_store.audit.audit_log import AuditLog
 
 P = ParamSpec("P")
 

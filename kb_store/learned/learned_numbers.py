@@ -25,7 +25,7 @@ import secrets
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from kb_schema.observed_outcomes import (
     ElementStats,
@@ -35,7 +35,9 @@ from kb_schema.observed_outcomes import (
     RecoveryStats,
     TransitionStats,
 )
-from kb_store.ports import StoreHealth
+
+if TYPE_CHECKING:
+    from kb_store.ports import StoreHealth
 
 HALF_LIFE_DAYS = 30.0
 """The number of days after which an outcome counts half."""

@@ -9,18 +9,27 @@ store keeps any record, as its port requires; readers validate it.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from bson import BSON
+from bson.errors import BSONError
+from bson.raw_bson import RawBSONDocument
 
 from kb_store.errors import StoreError
+from kb_store.knowledge_records import to_values
 
 MAX_BYTES = 15 * 1024 * 1024
 """MongoDB accepts documents of up to 16 MB; the rest is for ids and the wrapping."""
 
 MAX_DEPTH = 80
 """MongoDB accepts 100 levels of nesting; the rest is for the wrapping and for updates."""
+
+_DOLLAR_KEY = re.compile(rb"[\x01-\x13]\$")
+"""In BSON a key stands behind the byte of its value's type; inside a text this is found, too, by chance."""
+_NESTED = (b"\x03", b"\x04")
+"""The bytes of BSON for a document and an array; lengths have them, too."""
 
 _INT64 = range(-(2**63), 2**63)
 
@@ -36,8 +45,34 @@ class RecordTooLarge(StoreError):
         )
 
 
+def encode_document(
+    address: str, name: str, head: Mapping[str, Any], body: Mapping[str, Any], *, as_text: bool = False
+) -> RawBSONDocument:
+    """Return a record as the BSON that is written: `head`, and the fields of `encode_body`. It is encoded only once.
+
+    Raises `RecordTooLarge` with the record's name, before the driver would fail.
+    """
+    encoded = None if as_text else _encode_native(head, body)
+    if encoded is None:
+        encoded = BSON.encode({**head, **encode_body(body, as_text=True)})
+    if len(encoded) > MAX_BYTES:
+        raise RecordTooLarge(address, name, len(encoded))
+    return RawBSONDocument(encoded)
+
+
+def _encode_native(head: Mapping[str, Any], body: Mapping[str, Any]) -> bytes | None:
+    """Return the record with a native body; None if it must be text. Most bodies need no look at each of their values."""
+    try:
+        encoded = BSON.encode({**head, "body": to_values(body)})
+    except (BSONError, OverflowError, UnicodeError, RecursionError):
+        return None
+    suspicious = sum(map(encoded.count, _NESTED)) > MAX_DEPTH or _DOLLAR_KEY.search(encoded)
+    return None if suspicious and "text" in encode_body(body) else encoded
+
+
 def encode_body(body: Mapping[str, Any], *, as_text: bool = False) -> dict[str, Any]:
     """Return the fields for a body: `body`, or `text` if necessary or if `as_text` is set."""
+    body = to_values(body)
     if as_text or not _is_native(body, MAX_DEPTH):
         return {"text": json.dumps(body, separators=(",", ":"))}
     return {"body": body}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from pymongo import InsertOne, ReplaceOne
 from pymongo.errors import BulkWriteError
@@ -17,7 +17,7 @@ from kb_store.mongodb.connection import (
     MongoDocument,
     MongoSession,
 )
-from kb_store.mongodb.record_codec import check_size, encode_body
+from kb_store.mongodb.record_codec import encode_document
 from kb_store.ports import Counts
 
 PAGE = 500
@@ -103,9 +103,14 @@ class RecordCollections:
         found: dict[str, list[MongoDocument]] = {}
         for record in records:
             key = {"website_id": website_id, "generation": generation, "local_id": record.local_id}
-            document = {"_id": key, **_ends(record), **encode_body(record.body, as_text=as_text)}
-            check_size(self._connection.address, f"{record.kind}/{record.local_id}", document)
-            found.setdefault(record.kind, []).append(document)
+            document = encode_document(
+                self._connection.address,
+                f"{record.kind}/{record.local_id}",
+                {"_id": key, **_ends(record)},
+                record.body,
+                as_text=as_text,
+            )
+            found.setdefault(record.kind, []).append(cast("MongoDocument", document))
         return found
 
     async def stored(self, website_id: str, generation: int) -> AsyncIterator[tuple[str, MongoDocument]]:

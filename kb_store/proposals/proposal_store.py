@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from kb_schema.fingerprints import Fingerprint
-from kb_schema.migrations import NewerSchemaVersion, upgrade
-from kb_schema.proposals import MAX_SUPPORTS, Proposal, ProposalStatus, Support
 from kb_store.errors import StoreTooNew
+
+if TYPE_CHECKING:
+    from kb_schema.fingerprints import Fingerprint
+    from kb_schema.proposals import Proposal, ProposalStatus, Support
 
 _DOCUMENT_FIELDS = ("screen", "transition", "workflow", "tasks", "dependencies", "screens")
 """The fields of changes that hold documents: one, or a list of them."""
@@ -66,6 +67,9 @@ def parse_stored_proposal(stored: Mapping[str, Any]) -> Proposal:
 
     Raises `StoreTooNew` for a document of a version that this program does not know.
     """
+    from kb_schema.migrations import NewerSchemaVersion, upgrade  # noqa: PLC0415 - decision 0140
+    from kb_schema.proposals import Proposal  # noqa: PLC0415
+
     change = dict(stored["change"])
     try:
         for name in change.keys() & set(_DOCUMENT_FIELDS):
@@ -104,6 +108,8 @@ class MemoryProposalStore:
 
     async def support(self, proposal: Proposal, support: Support | None) -> bool:
         """See `ProposalStore`."""
+        from kb_schema.proposals import MAX_SUPPORTS  # noqa: PLC0415 - decision 0140
+
         key = (proposal.website_id, proposal.proposal_id)
         kept = self._kept.get(key)
         if kept is None:
@@ -123,7 +129,7 @@ class MemoryProposalStore:
         if kept is None:
             return False
         fields = dict(kept) | {"status": status, "decided_at": at}
-        self._kept[website_id, proposal_id] = Proposal(**fields)
+        self._kept[website_id, proposal_id] = type(kept)(**fields)
         self._changed(website_id)
         return True
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from kb_schema.run_records import RunEnding, StoredRun
 from kb_store.audit.audit_recorder import record_async
 from kb_store.errors import StoreError
-from kb_store.runs.run_store import RunStore
+
+if TYPE_CHECKING:
+    from kb_schema.run_records import RunEnding, StoredRun
+    from kb_store.runs.run_store import RunStore
 
 
 class AuditedRuns:

@@ -10,11 +10,13 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from kb_store.errors import StoreError
 from kb_store.lease_owners import is_certainly_dead, this_process
-from kb_store.ports import LeaseOwner
+
+if TYPE_CHECKING:
+    from kb_store.ports import LeaseOwner
 
 RUN_LEASE_SECONDS = 30.0
 """How many seconds a silent process on another machine keeps its run; on this machine its process is checked.

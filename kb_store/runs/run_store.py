@@ -11,11 +11,9 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 from kb_schema.base import Model
-from kb_schema.kept_values import KeptValue
-from kb_schema.lessons import Lesson, LessonKey
 from kb_schema.run_records import Artifact, Metric, RunEnding, RunStatus, StoredRun, StoredStep
 from kb_schema.run_storage import (
     EVENT_TTL_S,
@@ -26,8 +24,12 @@ from kb_schema.run_storage import (
     Locator,
     StoredEvent,
 )
-from kb_store.ports import StoreHealth
-from kb_store.runs.run_leases import RunLeases
+
+if TYPE_CHECKING:
+    from kb_schema.kept_values import KeptValue
+    from kb_schema.lessons import Lesson, LessonKey
+    from kb_store.ports import StoreHealth
+    from kb_store.runs.run_leases import RunLeases
 
 UNFINISHED_GRACE = timedelta(days=1)
 """A run without an end may be going on: it is deleted only when it is this old."""

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from datetime import datetime
 
 from kb_store.errors import LeaseLost, LoadConflict, StoreError
-from kb_store.knowledge_records import KnowledgeRecord
+from kb_store.knowledge_records import KnowledgeRecord, body_text
 from kb_store.ports import Counts, Generation, GenerationPin, LeaseOwner, LoadLease, StoreHealth
 from kb_store.sqlite.database import PAGE, SqliteDatabase, to_text
 
@@ -94,7 +94,7 @@ class SqliteDocumentStore:
 
     async def put(self, lease: LoadLease, records: Sequence[KnowledgeRecord]) -> None:
         """Write, and renew the lease, in one transaction."""
-        rows = [(lease.website_id, lease.generation, r.kind, r.local_id, to_text(r.body)) for r in records]
+        rows = [(lease.website_id, lease.generation, r.kind, r.local_id, body_text(r.body)) for r in records]
 
         def work(db: sqlite3.Connection) -> None:
             self._hold(db, lease, lease.expires_in)

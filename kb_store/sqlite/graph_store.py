@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import AsyncIterator, Collection, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from kb_store.knowledge_records import EdgeEnd, EdgeRecord, KnowledgeRecord
-from kb_store.ports import Counts, StoreHealth
-from kb_store.sqlite.database import PAGE, SqliteDatabase, to_text
+from kb_store.knowledge_records import EdgeEnd, EdgeRecord, KnowledgeRecord, body_text
+from kb_store.sqlite.database import PAGE, SqliteDatabase
 from kb_store.sqlite.document_store import health_of
+
+if TYPE_CHECKING:
+    from kb_store.ports import Counts, StoreHealth
 
 
 class SqliteGraphStore:
@@ -40,7 +42,7 @@ class SqliteGraphStore:
         self, website_id: str, generation: int, records: Sequence[KnowledgeRecord]
     ) -> None:
         """Run one transaction."""
-        rows = [(website_id, generation, r.kind, r.local_id, to_text(r.body)) for r in records]
+        rows = [(website_id, generation, r.kind, r.local_id, body_text(r.body)) for r in records]
         query = "INSERT OR REPLACE INTO vertices VALUES (?, ?, ?, ?, ?)"
         await self._database.execute_many(query, rows)
 
@@ -56,7 +58,7 @@ class SqliteGraphStore:
                 r.source.local_id,
                 r.target.kind,
                 r.target.local_id,
-                to_text(r.body),
+                body_text(r.body),
             )
             for r in records
         ]

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from kb_schema.kept_values import MAX_KEPT_VALUES, KeptValue
-from kb_store.sqlite.database import SqliteDatabase
+
+if TYPE_CHECKING:
+    from kb_store.sqlite.database import SqliteDatabase
 
 _PUT = (
     "INSERT INTO kept_values (website_id, person, name, value, task_id, kept_at, expires) "

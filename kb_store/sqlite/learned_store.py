@@ -7,16 +7,8 @@ import sqlite3
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib import resources
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from kb_schema.observed_outcomes import (
-    ElementStats,
-    ElementUse,
-    ObservedStats,
-    Outcome,
-    RecoveryStats,
-    TransitionStats,
-)
 from kb_store.learned.change_cursor import ChangeCursor
 from kb_store.learned.learned_numbers import (
     DEFAULT_POLICY,
@@ -44,9 +36,19 @@ from kb_store.learned.learned_numbers import (
     utc_now,
 )
 from kb_store.learned.origin_shares import add_shares, from_json, to_json
-from kb_store.ports import StoreHealth
 from kb_store.sqlite.database import SqliteDatabase, list_missing_columns, to_text
 from kb_store.sqlite.document_store import health_of
+
+if TYPE_CHECKING:
+    from kb_schema.observed_outcomes import (
+        ElementStats,
+        ElementUse,
+        ObservedStats,
+        Outcome,
+        RecoveryStats,
+        TransitionStats,
+    )
+    from kb_store.ports import StoreHealth
 
 PAGE = 500
 """The number of rows that iterators fetch at a time."""

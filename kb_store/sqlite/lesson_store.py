@@ -5,9 +5,12 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from kb_schema.lessons import LESSON_TTL_S, MAX_LESSONS, Lesson, LessonKey
-from kb_store.sqlite.database import SqliteDatabase
+
+if TYPE_CHECKING:
+    from kb_store.sqlite.database import SqliteDatabase
 
 _COUNT = (
     "INSERT INTO lessons (website_id, screen_id, task_id, step_id, approach, worked, failed, worked_at, "

@@ -8,11 +8,14 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from importlib import resources
+from typing import TYPE_CHECKING
 
-from kb_schema.fingerprints import Fingerprint
-from kb_schema.proposals import MAX_SUPPORTS, Proposal, ProposalStatus, Support
 from kb_store.proposals.proposal_store import in_order, parse_stored_proposal, with_supports
 from kb_store.sqlite.database import SqliteDatabase, to_text
+
+if TYPE_CHECKING:
+    from kb_schema.fingerprints import Fingerprint
+    from kb_schema.proposals import Proposal, ProposalStatus, Support
 
 _MAKE = (
     "INSERT INTO proposals (website_id, proposal_id, status, decided_at, body) VALUES (?, ?, ?, ?, ?) "
@@ -55,6 +58,8 @@ class SqliteProposalStore:
 
     async def support(self, proposal: Proposal, support: Support | None) -> bool:
         """See `ProposalStore`."""
+        from kb_schema.proposals import MAX_SUPPORTS  # noqa: PLC0415 - decision 0140
+
         await self.prepare()
         key = (proposal.website_id, proposal.proposal_id)
         body = proposal.model_dump(mode="json", by_alias=True, exclude={"supports"})
@@ -114,6 +119,8 @@ class SqliteProposalStore:
 
     async def fingerprints(self, website_id: str) -> Mapping[tuple[str, str], Fingerprint]:
         """See `ProposalStore`."""
+        from kb_schema.fingerprints import Fingerprint  # noqa: PLC0415 - decision 0140
+
         await self.prepare()
         rows = await self._database.rows(_KNOWN, (website_id,))
         return {(screen, element): Fingerprint.model_validate_json(body) for screen, element, body in rows}
@@ -126,6 +133,8 @@ class SqliteProposalStore:
         return str(rows[0][0]) if rows else "0"
 
     async def _read(self, website_id: str | None, proposal_id: str | None) -> list[Proposal]:
+        from kb_schema.proposals import Support  # noqa: PLC0415 - decision 0140
+
         await self.prepare()
         values = {"website_id": website_id, "id": proposal_id}
         rows, support_rows = await self._database.read(

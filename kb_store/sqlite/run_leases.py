@@ -7,10 +7,13 @@ import json
 import secrets
 import sqlite3
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from kb_store.ports import LeaseOwner
 from kb_store.runs.run_leases import FORGOTTEN_AFTER_S, RunLease, RunLeaseConflict
-from kb_store.sqlite.database import SqliteDatabase
+
+if TYPE_CHECKING:
+    from kb_store.sqlite.database import SqliteDatabase
 
 
 class SqliteRunLeases:

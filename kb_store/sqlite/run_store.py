@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib import resources
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from kb_schema.base import Model
 from kb_schema.run_records import Artifact, Metric, RunEnding, RunStatus, StoredRun, StoredStep
@@ -26,7 +26,6 @@ from kb_schema.run_storage import (
     StoredEvent,
     TooManyCheckpoints,
 )
-from kb_store.ports import StoreHealth
 from kb_store.runs.run_store import (
     LAST_CHARACTER,
     UNFINISHED_GRACE,
@@ -41,6 +40,9 @@ from kb_store.sqlite.document_store import health_of
 from kb_store.sqlite.kept_value_store import SqliteKeptValueStore
 from kb_store.sqlite.lesson_store import SqliteLessonStore
 from kb_store.sqlite.run_leases import SqliteRunLeases
+
+if TYPE_CHECKING:
+    from kb_store.ports import StoreHealth
 
 M = TypeVar("M", bound=Model)
 

@@ -28,8 +28,8 @@ from kb_schema.screens import Screen, UIElement
 from kb_schema.selectors import NameStrategy, Selector, SemanticStrategy
 from kb_schema.tasks import Task
 from loaders.bridges.knowledge_drafts import web_address
-from loaders.diffs.diff_summary import describe_action, format_count, to_plain_text
-from loaders.markup_escapes import markdown_code
+from loaders.diffs.diff_summary import describe_action, to_plain_text
+from loaders.markup_escapes import format_count, markdown_code
 from web_pages.indicator_candidates import render_condition
 
 Level = Literal["brief", "working", "full"]

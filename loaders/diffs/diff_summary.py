@@ -23,6 +23,7 @@ from loaders.diffs.knowledge_diff import (
     RemovedDocument,
     ValueChange,
 )
+from loaders.markup_escapes import format_count
 
 MOST_PARTS = 6
 """The most changes of one document that are described; the rest is only counted."""
@@ -115,13 +116,6 @@ def _headline(entries: tuple[DiffEntry, ...]) -> TextParts:
             words = (*words, " (", *own[0].words, ")")
         parts.append(words)
     return _join_parts(parts, most=len(parts))
-
-
-def format_count(number: int, kind: str) -> str:
-    """Return `1 screen` or `1,200 group memberships`: a number and a kind of document."""
-    name = kind.replace("_", " ")
-    many = f"{name[:-1]}ies" if name.endswith("y") else f"{name}s"
-    return f"{number:,} {name if number == 1 else many}"
 
 
 def _describe_entry(

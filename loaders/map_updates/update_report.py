@@ -14,9 +14,9 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template, select_autoescape
 
-from loaders.diffs.diff_summary import TextParts, WebsiteName, format_count, to_plain_text
+from loaders.diffs.diff_summary import TextParts, WebsiteName, to_plain_text
 from loaders.map_updates.map_changes import MapChange, MapComparison
-from loaders.markup_escapes import html_code, markdown_code
+from loaders.markup_escapes import format_count, html_code, markdown_code
 
 MOST_NAMED = 3
 """The most controls of a kind that the headline names."""

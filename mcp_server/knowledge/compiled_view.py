@@ -12,6 +12,7 @@ from functools import cached_property
 from operator import attrgetter
 
 from kb_schema.base import CURRENT_SCREEN
+from kb_schema.collection_pause import paused_collection
 from kb_schema.edge_weights import NO_RECOVERY_MS
 from kb_schema.effects import FactEffect
 from kb_schema.graph_documents import GlobalRecovery, Transition
@@ -149,6 +150,7 @@ class KnowledgeView:
         return self.authored.search if self.authored is not None else SearchIndex(self.knowledge)
 
 
+@paused_collection()
 def compile_view(knowledge: KnowledgeBase, generation: str, *, roads: bool = True) -> KnowledgeView:
     """Compile a checked knowledge base; without `roads` if the store searches paths."""
     elements = {screen_id: knowledge.elements(screen_id) for screen_id in knowledge.screens}

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 from itertools import takewhile
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 
-from loaders.diffs.diff_summary import format_count
-from loaders.diffs.knowledge_diff import ValueChange
-from loaders.markup_escapes import one_line, with_hidden
+from loaders.markup_escapes import format_count, one_line, with_hidden
+
+if TYPE_CHECKING:
+    from loaders.diffs.knowledge_diff import ValueChange
 
 __all__ = ["format_count", "print_json"]
 

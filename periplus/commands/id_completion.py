@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from kb_schema import KnowledgeBase
-from kb_store import read_knowledge
 from periplus.run_store_adapters import LAST, open_run_store
 from periplus.store_selection import open_selected_stores
 from periplus.website_selection import list_websites
+
+if TYPE_CHECKING:
+    from kb_schema import KnowledgeBase
 
 MOST_RUNS = 50
 
@@ -58,6 +59,8 @@ def _complete_knowledge(
     async def read() -> list[str]:
         async with open_selected_stores(*_get_urls(ctx)) as stores:
             wanted = ctx.params.get("website")
+            from kb_store import read_knowledge  # noqa: PLC0415 - decision 0140
+
             found: set[str] = set()
             for website_id in [wanted] if wanted else await list_websites(stores):
                 knowledge, _ = await read_knowledge(stores.documents, stores.graph, website_id)

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import AbstractAsyncContextManager
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.box import SIMPLE_HEAD
 from rich.markup import escape
 from rich.table import Table
 
-from kb_schema.proposals import ProposalStatus
 from kb_schema.run_records import RunStatus
 from kb_store import Stores, StoreStatus, WebsiteStatus, store_status
-from kb_store.learned.learned_numbers import SubjectKind
-from kb_store.runs.run_store import RunStore
 from kb_store.status import UnversionedCounts, UnversionedStores
 from periplus.commands.command_output import format_count, print_json
 from periplus.exit_codes import ExitCode
 from periplus.run_store_adapters import open_unprepared_run_store
 from periplus.store_selection import ArangoUrl, MongoUrl, open_unprepared_stores
 from periplus.terminal.command_console import CommandConsole
+
+if TYPE_CHECKING:
+    from kb_schema.proposals import ProposalStatus
+    from kb_store.learned.learned_numbers import SubjectKind
+    from kb_store.runs.run_store import RunStore
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 

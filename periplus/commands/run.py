@@ -15,13 +15,8 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from agent.inferencer import ModelInferencer
-from agent.sentence_runs.sentence_run import SENTENCE
 from kb_schema.objectives import Objective
 from kb_schema.read_backs import ReadBackStatus
-from kb_schema.run_records import RunResult
-from kb_store import Stores
-from kb_store.runs.run_store import RunStore
 from periplus.commands.command_options import (
     AllowRemoteCdp,
     BaseUrl,
@@ -36,15 +31,6 @@ from periplus.commands.command_options import (
     parse_inputs,
 )
 from periplus.commands.id_completion import complete_runs, complete_screens, complete_tasks
-from periplus.commands.run_sentence import (
-    SentenceChoice,
-    SentenceOptions,
-    check_teach,
-    choose_sentence,
-    confirm_sentence,
-    teach_sentence,
-)
-from periplus.commands.synthesis_output import WorkflowRequest
 from periplus.errors import UserError
 from periplus.exit_codes import ExitCode, exit_code_for
 from periplus.language_model import load_inferencer
@@ -55,7 +41,6 @@ from periplus.runs.run_checks import check_run_request
 from periplus.runs.run_plan import RunPlan, build_run_plan, print_run_plan
 from periplus.runs.run_report import print_run_result
 from periplus.runs.run_undo import UndoReport, print_undo_report, undo_run
-from periplus.runs.sentence_jobs import SentenceJob
 from periplus.runs.sentence_tasks import is_sentence
 from periplus.runs.task_runs import (
     RESULT,
@@ -74,7 +59,14 @@ from periplus.website_selection import list_websites, select_website
 if TYPE_CHECKING:
     from playwright.async_api import BrowserContext, StorageState
 
-StoreContexts = tuple[AbstractAsyncContextManager[Stores], AbstractAsyncContextManager[RunStore]]
+    from agent.inferencer import ModelInferencer
+    from kb_schema.run_records import RunResult
+    from kb_store import Stores
+    from kb_store.runs.run_store import RunStore
+    from periplus.commands.run_sentence import SentenceChoice
+    from periplus.runs.sentence_jobs import SentenceJob
+
+StoreContexts = tuple[AbstractAsyncContextManager["Stores"], AbstractAsyncContextManager["RunStore"]]
 """The contexts that open the knowledge stores and the run store."""
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
@@ -269,6 +261,13 @@ def run(
     _check(asked)
     choice, said = None, None
     if is_sentence(asked.task):
+        from periplus.commands.run_sentence import (  # noqa: PLC0415 - decision 0140
+            SentenceOptions,
+            check_teach,
+            choose_sentence,
+            confirm_sentence,
+        )
+
         check_teach(teach)
         sentence = (asked.task or "").strip()
         said = SentenceOptions(
@@ -299,6 +298,9 @@ def run(
             raise typer.Exit(ExitCode.FAILED)
         return
     if choice is not None and said is not None and choice.variants:
+        from periplus.commands.run_sentence import teach_sentence  # noqa: PLC0415 - decision 0140
+        from periplus.commands.synthesis_output import WorkflowRequest  # noqa: PLC0415
+
         stores = partial(open_selected_stores, mongodb_url, arangodb_url)
         request = WorkflowRequest(
             name=said.sentence if choice.job is None else choice.job.plan.name_for(said.sentence),
@@ -368,7 +370,7 @@ class _RunOptions:
         """Return a name for the output folder."""
         if self.resume is not None or self.undo is not None:
             return f"resume-{self.resume}" if self.undo is None else f"undo-{self.undo}"
-        return SENTENCE if self.job is not None else self.task or f"to-{self.goal}"
+        return "sentence" if self.job is not None else self.task or f"to-{self.goal}"
 
 
 def _show_plan(

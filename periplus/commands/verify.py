@@ -16,8 +16,8 @@ from agent.browser.browser_profile import (
     parse_viewport,
     read_device_options,
 )
+from kb_schema.base import LONGEST_TIMEOUT_S
 from kb_schema.url_patterns import is_web_address, origin_of
-from kb_schema.verification import LONGEST_TIMEOUT_S
 from periplus.commands.command_options import (
     AllowRemoteCdp,
     BaseUrl,

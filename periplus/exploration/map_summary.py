@@ -13,8 +13,8 @@ from rich.text import Text
 
 from kb_schema import KnowledgeBase
 from kb_schema.explorations import Exploration, ExplorationPage, Offer
-from loaders.diffs.diff_summary import format_count
 from loaders.exploration_import import ExploredKnowledge
+from loaders.markup_escapes import format_count
 from periplus.exploration.map_folder import MapFolder
 from periplus.exploration.map_view import ENDED, format_plain_text
 

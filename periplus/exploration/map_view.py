@@ -23,7 +23,7 @@ from agent.exploration.exploration_events import (
     TransitionAttempted,
 )
 from agent.exploration.pages.page_addresses import build_place_path
-from loaders.diffs.diff_summary import format_count
+from loaders.markup_escapes import format_count
 from periplus.terminal.live_view import TerminalView
 
 MOST_SHOWN = 24

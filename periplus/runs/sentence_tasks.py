@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import shlex
+from typing import TYPE_CHECKING
 
-from agent.sentences.sentence_binding import BoundTask, SentenceMeaning, bind_sentence
-from kb_schema.knowledge_base import KnowledgeBase
-from kb_store import Stores, read_knowledge
+if TYPE_CHECKING:
+    from agent.sentences.sentence_binding import BoundTask, SentenceMeaning
+    from kb_schema.knowledge_base import KnowledgeBase
+    from kb_store import Stores
 
 
 def is_sentence(text: str | None) -> bool:
@@ -17,11 +19,15 @@ def is_sentence(text: str | None) -> bool:
 
 def find_meaning(sentence: str, knowledge: KnowledgeBase) -> SentenceMeaning:
     """Return which task or workflow of a website a sentence means."""
+    from agent.sentences.sentence_binding import bind_sentence  # noqa: PLC0415 - decision 0140
+
     return bind_sentence(sentence, [*knowledge.workflows.values(), *knowledge.tasks.values()])
 
 
 async def read_meaning(sentence: str, stores: Stores, website_id: str) -> SentenceMeaning:
     """Return which task or workflow of a website in the store a sentence means."""
+    from kb_store import read_knowledge  # noqa: PLC0415 - decision 0140
+
     knowledge, _ = await read_knowledge(stores.documents, stores.graph, website_id)
     return find_meaning(sentence, knowledge)
 

@@ -21,12 +21,10 @@ from agent.events import Event
 from agent.execution.navigation_tasks import combine_results, reach_screen
 from agent.execution.persistence.checkpoint_state import CheckpointState
 from agent.execution.persistence.checkpoints import LATEST
-from agent.execution.replanning.model_replanner import ModelReplanner
 from agent.execution.results.run_metrics import compute_run_metrics
 from agent.execution.stop_request import RunStopped, StopRequest
 from agent.execution.task_runner import TaskRunner
 from agent.execution.workflow_runner import find_workflow, run_workflow
-from agent.inferencer import ModelInferencer
 from agent.page.errors import PageError
 from agent.run_context import InputProvider
 from agent.run_records.run_log import RunLog, build_task_ending
@@ -46,12 +44,14 @@ from periplus.language_model import write_model_calls
 from periplus.log_setup import bind_run_id, requested_log_listeners
 from periplus.output_folder import SESSION
 from periplus.run_store_adapters import RunStoreKeeping, end_run_record, record_run
-from periplus.runs.sentence_jobs import SentenceJob, SentenceTrace, run_job
 from periplus.session_setup import open_session
 from periplus.settings import load_settings
 
 if TYPE_CHECKING:
     from playwright.async_api import StorageState
+
+    from agent.inferencer import ModelInferencer
+    from periplus.runs.sentence_jobs import SentenceJob
 
 TAKEN_OVER = "another process took over the run"
 RESULT = "result.json"
@@ -199,6 +199,8 @@ async def execute_task_run(run_request: TaskRunRequest, resources: TaskRunResour
             if run_request.job is None:
                 text = resources.page_text
                 page_text = load_settings().model_page_text if text is None else text
+                from agent.execution.replanning.model_replanner import ModelReplanner  # noqa: PLC0415 - decision 0140
+
                 session.inferencer = ModelReplanner(resources.model, page_text=page_text)
         session.download_folder, session.upload_folder = resources.folder / DOWNLOADS, resources.uploads
         trace = SessionTrace(
@@ -207,7 +209,7 @@ async def execute_task_run(run_request: TaskRunRequest, resources: TaskRunResour
             context=session.context,
             inputs=run_request.values,
         )
-        session.bus.listen(trace if run_request.job is None else SentenceTrace(trace), pages=True)
+        session.bus.listen(trace if run_request.job is None else _open_sentence_trace(trace), pages=True)
         for listener in (*resources.listeners, *requested_log_listeners()):
             session.bus.listen(listener)
         ended = False
@@ -237,6 +239,12 @@ async def execute_task_run(run_request: TaskRunRequest, resources: TaskRunResour
                 write_model_calls(resources.model, resources.folder)
         await _write_result(result, resources, log)
         return result
+
+
+def _open_sentence_trace(trace: SessionTrace) -> Callable[[Event], None]:
+    from periplus.runs.sentence_jobs import SentenceTrace  # noqa: PLC0415 - decision 0140
+
+    return SentenceTrace(trace)
 
 
 async def _load_checkpoint(run_request: TaskRunRequest, runs: RunStore) -> CheckpointState:
@@ -297,6 +305,8 @@ async def _run_with_agent(
     )
     try:
         if run_request.job is not None and resources.model is not None:
+            from periplus.runs.sentence_jobs import run_job  # noqa: PLC0415 - decision 0140
+
             return await run_job(engine, run_request.job, resources.model, load_settings())
         if run_request.task_id is None:
             return await reach_screen(engine, run_request.goal or "")

@@ -17,18 +17,18 @@ BATCH = 6
 
 async def test_a_load_makes_its_records_batch_by_batch(tmp_path, monkeypatch):
     made, most = 0, 0
-    to_body = knowledge_records.to_body
+    text = knowledge_records.DocumentBody.text
 
-    def counting(document):
+    def counting(body):
         nonlocal made
         made += 1
-        return to_body(document)
+        return text(body)
 
     def told(progress):
         nonlocal most
         most = max(most, made - progress.written)
 
-    monkeypatch.setattr(knowledge_records, "to_body", counting)
+    monkeypatch.setattr(knowledge_records.DocumentBody, "text", counting)
     knowledge = knowledge_of(screens=50)
     async with open_stores(tmp_path) as stores:
         await load_knowledge(stores.documents, stores.graph, knowledge, batch=BATCH, on_progress=told)

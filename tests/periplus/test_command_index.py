@@ -160,6 +160,47 @@ def test_a_command_runs_without_the_modules_of_the_commands_beside_it(tmp_path):
     assert not {"playwright", "mcp", "langgraph", "livekit", "mcp_server", "periplus.commands.kb"} & set(more)
 
 
+OF_STATUS = {
+    *("agent", "agent.browser", "agent.browser.browser_profile", "agent.retry_limits"),
+    *("loaders", "loaders.markup_escapes"),
+    *("kb_schema", "kb_schema.base", "kb_schema.errors", "kb_schema.fingerprints", "kb_schema.kept_values"),
+    *("kb_schema.lessons", "kb_schema.model_use", "kb_schema.objectives", "kb_schema.observed_outcomes"),
+    *("kb_schema.public_names", "kb_schema.run_records", "kb_schema.run_storage", "kb_schema.selectors"),
+    *("kb_schema.templates", "kb_schema.text_similarity"),
+}
+"""What `kb status` may import beside `kb_store`, `periplus` and what a help page imports: no model of a document."""
+OF_OTHER_COMMANDS = (
+    *("agent.exploration", "agent.sentence_runs", "agent.sentences", "agent.synthesis", "agent.verification"),
+    *("langgraph", "livekit", "loaders", "openpyxl", "pydantic_ai", "periplus.commands.run_sentence"),
+)
+"""What `run` with the id of a task may not import."""
+
+
+def _run_beside_a_store(folder, *arguments):
+    environment = {**os.environ, "PERIPLUS_DATA_DIR": str(folder)}
+    loaded = [sys.executable, "-m", "periplus", "kb", "load", "seeds/spadeworks/kb"]
+    subprocess.run(loaded, check=True, capture_output=True, env=environment)
+    return _main_without_more(*arguments, environment=environment)
+
+
+def test_the_status_of_a_loaded_store_needs_no_model_of_a_document(tmp_path):
+    code, out, _, more = _run_beside_a_store(tmp_path, "kb", "status")
+    assert (code, "spadeworks" in out) == (0, True)
+    foreign = [
+        each
+        for each in more
+        if each not in OF_STATUS
+        and each.partition(".")[0] not in {"dotenv", "kb_store", "periplus", "pydantic_settings", "re2"}
+    ]
+    assert foreign == []
+
+
+def test_a_run_of_a_task_needs_nothing_of_sentences_synthesis_and_verification(tmp_path):
+    code, _, err, more = _run_beside_a_store(tmp_path, "run", "no_such_task")
+    assert (code, "no task 'no_such_task'" in err) == (2, True)
+    assert [each for each in more if each.startswith(OF_OTHER_COMMANDS)] == []
+
+
 def test_a_subcommand_that_is_no_word_of_the_index_is_refused_as_before(capsys):
     with pytest.raises(SystemExit) as ended:
         cli.main(["kb", "lode", "--help"])

@@ -13,13 +13,13 @@ from urllib.parse import urlsplit
 from agent.verification.planning.requirement_drafts import LocatedText, RequirementDraft, StepDraft, slug
 from agent.verification.planning.requirement_problems import RequirementProblem
 from kb_schema.action_types import ACTION_TYPES, action_type, canonical
+from kb_schema.base import LONGEST_TIMEOUT_S
 from kb_schema.documents import did_you_mean
 from kb_schema.excerpts import excerpt
 from kb_schema.expected_outcomes import OUTCOMES, OutcomesUnreadable, element_and_region, parse_outcomes
 from kb_schema.placeholders import PlaceholderInvalid, find_secret_names, is_open, parts, secret_names
 from kb_schema.secret_placement import FIX as SECRET_FIX
 from kb_schema.verification import (
-    LONGEST_TIMEOUT_S,
     ExpectedOutcome,
     Requirement,
     RequirementStep,
