@@ -30,6 +30,9 @@ OUTPUT = "output.txt"
 """What a command printed, in the job's folder."""
 STOP_S = 20.0
 """Seconds that a command may take to end after SIGTERM."""
+ERROR = "Error:"
+"""What an error begins with that a command prints."""
+LONGEST = 500
 TAIL = 4_000
 """Bytes of a command's output in which the reason of a failure is looked for."""
 WITHHELD = ("PERIPLUS_API_KEY", "PERIPLUS_API_KEYS", "PERIPLUS_OIDC_CLIENT_SECRET")
@@ -168,11 +171,11 @@ class _CommandWork:
             raise JobCancelled
         if self._why is JobLeft:
             raise JobLeft(resumable=False)
-        reason = await asyncio.to_thread(read_reason, folder / OUTPUT) if code else None
+        reason, fix = await asyncio.to_thread(read_reason, folder / OUTPUT) if code else (None, None)
         if code == ExitCode.USER_ERROR:
-            raise UserError(reason or "the command was refused", fix=f"see {OUTPUT} of the job")
+            raise UserError(reason or "the command was refused", fix=fix or f"see {OUTPUT} of the job")
         outcome = "success" if code == ExitCode.DONE else "partial" if code == ExitCode.PARTIAL else "failure"
-        return JobOutcome(outcome=outcome, error=reason, run_id=await self._find_run())
+        return JobOutcome(outcome=outcome, error=reason, hint=fix, run_id=await self._find_run())
 
     async def stop(self, *, leave: bool) -> None:
         self._why = self._why or (JobLeft if leave else JobCancelled)
@@ -257,14 +260,16 @@ def _build_environment(addresses: StoreAddresses) -> dict[str, str]:
     return {**kept, "COLUMNS": "200", "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"}
 
 
-def read_reason(output: Path) -> str | None:
-    """Return the last error that a command printed, in one line; else its last line."""
-    tail = read_tail(output, TAIL)
-    lines = [line.strip() for line in tail.splitlines() if line.strip()]
+def read_reason(output: Path) -> tuple[str | None, str | None]:
+    """Return the last error that a command printed and its fix, each in one line; without an error its last line."""
+    lines = [line.strip() for line in read_tail(output, TAIL).splitlines() if line.strip()]
     if not lines:
-        return None
-    errors = [line for line in lines if line.lower().startswith("error")]
-    return (errors or lines)[-1][:500]
+        return None, None
+    at = max((number for number, line in enumerate(lines) if line.startswith(ERROR)), default=None)
+    if at is None:
+        return lines[-1][:LONGEST], None
+    message, _, fix = " ".join(lines[at:]).removeprefix(ERROR).partition(" -> ")
+    return message.strip()[:LONGEST], fix.strip()[:LONGEST] or None
 
 
 def read_tail(output: Path, size: int) -> str:

@@ -48,6 +48,9 @@ MOST_WEBHOOKS = 50
 ALLOW = "PERIPLUS_SERVE_WEBHOOKS"
 UNTOLD = ("ended.untold", "failed.untold", "cancelled.untold", "missed.untold", "interrupted.untold")
 
+_ODD = frozenset("\\@ ")
+"""Characters that parsers of addresses take for different things."""
+
 Poster = Callable[[str, bytes, Mapping[str, str]], int]
 """Sends a body to an address and returns the status. Raises `OSError`."""
 
@@ -77,7 +80,8 @@ class WebhookSender:
 
     def check_address(self, url: str) -> None:
         """Raise `UserError` for an address that may not be told anything."""
-        if not is_web_address(url) or origin_of(url) not in self.allowed:
+        odd = set(url) & _ODD or not url.isascii() or not url.isprintable()
+        if odd or not is_web_address(url) or origin_of(url) not in self.allowed:
             raise UserError(
                 f"the origin of {url} is not among those that webhooks may have",
                 fix=f"set {ALLOW} to it, then restart the service"

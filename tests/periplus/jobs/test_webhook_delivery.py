@@ -31,7 +31,9 @@ class Receiver:
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self):
                 body = self.rfile.read(int(self.headers["content-length"]))
-                outer.got.append((self.path, {name.lower(): value for name, value in self.headers.items()}, body))
+                outer.got.append(
+                    (self.path, {name.lower(): value for name, value in self.headers.items()}, body)
+                )
                 status = outer.answers.pop(0) if outer.answers else 200
                 self.send_response(status)
                 if 300 <= status < 400:
