@@ -119,6 +119,7 @@ JobState = Literal["waiting", "running", "ended", "failed", "cancelled", "missed
 """`ended`: it was carried out, and `outcome` says how well. `failed`: it could not be carried out. `missed`: its due time passed
 without a server. `interrupted`: the server ended during it, and it is not of a kind that is resumed."""
 OPEN_STATES: tuple[JobState, ...] = ("waiting", "running")
+OVER_STATES: tuple[JobState, ...] = ("ended", "failed", "cancelled", "missed", "interrupted")
 
 
 class StoredJob(ServiceRecord):

@@ -113,6 +113,7 @@ class SuggestedLink:
 _MENU = (
     ("Websites", "/"),
     ("Runs", "/runs"),
+    ("Jobs", "/jobs"),
     ("Demos", "/demos"),
     ("Reports", "/reports"),
     ("Health", "/health"),

@@ -23,6 +23,7 @@ from typing import Any
 import structlog
 
 from kb_schema.service_records import (
+    OVER_STATES,
     StoredJob,
     Webhook,
     WebhookDelivery,
@@ -46,7 +47,7 @@ SECRET_PREFIX = "whsec_"  # noqa: S105 - the specification's prefix, not a secre
 LOOK_S = 10.0
 MOST_WEBHOOKS = 50
 ALLOW = "PERIPLUS_SERVE_WEBHOOKS"
-UNTOLD = ("ended.untold", "failed.untold", "cancelled.untold", "missed.untold", "interrupted.untold")
+UNTOLD = tuple(f"{state}.untold" for state in OVER_STATES)
 
 _ODD = frozenset("\\@ ")
 """Characters that parsers of addresses take for different things."""
