@@ -70,7 +70,15 @@ async def test_a_task_is_run_and_watched_and_its_result_is_said_in_words(service
     assert "Tern" in await page.locator("main").inner_text()
     await look_at(browser, service, page.url.removeprefix(service.url), "job-done")
     await page.get_by_role("link", name="Watch the run").click()
-    assert "/runs/" in page.url
+    run_path = page.url.removeprefix(service.url)
+    assert "/runs/" in run_path
+    pictures = page.locator(".shots img")
+    assert await pictures.count() >= 4
+    for picture in await pictures.all():
+        await picture.scroll_into_view_if_needed()
+        await picture.evaluate("image => image.decode()")
+        assert await picture.evaluate("image => image.naturalWidth") == 1280
+    await look_at(browser, service, run_path, "run")
     await page.goto(f"{service.url}/jobs")
     await look_at(browser, service, "/jobs", "jobs")
     assert await page.get_by_role("link", name="the run of").count() == 1

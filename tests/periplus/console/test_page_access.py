@@ -38,7 +38,7 @@ ROLE_OF = {
 """Whatever is sent to the console, and who may. What is not here is not known to be guarded."""
 VALUES = {
     "site": "spadeworks", "screen_id": "dashboard", "task_id": "login", "run_id": "some-run", "proposal_id": "abc123",
-    "visit_id": "0123456789abcdef", "number": "1", "side": "before", "part": "captions", "name": "result.json",
+    "visit_id": "0123456789abcdef", "number": "1", "side": "before", "part": "captions", "name": "0001.jpg",
     "job_id": "some-job", "schedule_id": "some-schedule", "what": "pause",
 }  # fmt: skip
 
