@@ -123,6 +123,13 @@ class FailureMemory(Protocol):
         """Return the lessons of a task on a screen, the most recently used first."""
 
 
+class StepPicturesPort(Protocol):
+    """Takes a picture after each step. Raises nothing."""
+
+    async def finish(self) -> None:
+        """Wait for the picture that is being taken: the page is changed next."""
+
+
 class KeptValuesPort(Protocol):
     """A store of outputs of global scope (KS 9.1). Raises nothing."""
 

@@ -30,7 +30,7 @@ from agent.page.page_changes import wait_for_change
 from agent.page.page_refusals import RefusalSigns
 from agent.page.page_writes import PressAnswers
 from agent.page.snapshot_capture import take_snapshot_if_changed, take_snapshot_with_revision
-from agent.ports import FailureMemory, KeptValuesPort
+from agent.ports import FailureMemory, KeptValuesPort, StepPicturesPort
 from agent.run_context import RunContext
 from agent.unsaved_entries import UnsavedEntries
 from kb_schema.conditions import Authenticated, BaseCondition, NumberChanged
@@ -109,6 +109,8 @@ class Session:
     """Fields that were given a secret: snapshots leave their values out."""
     veil: SecretMask | None = None
     """Covers secrets while the page is filmed; None: it is not filmed."""
+    pictures: StepPicturesPort | None = None
+    """Takes a picture after each step; None: none are taken."""
     healing: HealPolicy = field(default_factory=HealPolicy)
     resilience: ResiliencePolicy = field(default_factory=ResiliencePolicy)
     """The configured limits of retrying and replanning (WR)."""
@@ -177,6 +179,7 @@ class Session:
             page=page,
             beside=True,
             veil=None,
+            pictures=None,
             entries=UnsavedEntries(),
             last_known=None,
             current=None,

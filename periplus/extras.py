@@ -10,7 +10,7 @@ from importlib.util import find_spec
 
 EXTRAS: Mapping[str, tuple[str, ...]] = {
     "verify": ("langgraph", "libcst", "openpyxl", "pytest", "pytest_playwright"),
-    "serve": ("fastapi",),
+    "serve": ("fastapi", "cronsim"),
     "livekit": ("livekit", "av"),
     "scale": ("distributed",),
     "mongo-arango": ("pymongo", "arango"),

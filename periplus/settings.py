@@ -44,6 +44,8 @@ class PeriplusSettings(BaseSettings):
     """Milliseconds that an element and an expected outcome of `verify` may take (PACTS); unset: 5000."""
     playwright_headless: bool = True
     """Whether `verify` shows no browser, if it has neither `--headed` nor `--headless` (PACTS)."""
+    step_pictures: bool = True
+    """Whether `run` takes a picture of the page after each step, for the console."""
     heal_timeout_ms: int = Field(default=60_000, gt=0)
     """Milliseconds after which no further round heals a step of `verify` (PACTS)."""
     requirement_timeout: float = Field(default=1_800, gt=0)

@@ -41,6 +41,8 @@ async def report_action(
 
     `boundary`: a person acts there (MA 7). Yields what the body may add to.
     """
+    if session.pictures is not None:
+        await session.pictures.finish()
     url_before = session.page.url
     html_before = (await session.snapshot()).html if session.bus.pages else None
     started, error = time.monotonic(), None
@@ -79,6 +81,8 @@ async def report_action(
 @asynccontextmanager
 async def report_opening(session: Session, url: str) -> AsyncIterator[None]:
     """Report that the body opens an address, as `AddressOpened`."""
+    if session.pictures is not None:
+        await session.pictures.finish()
     url_before = session.page.url
     began_blank = url_before.startswith("about:")  # there is no page before the first one
     html_before = (await session.snapshot()).html if session.bus.pages and not began_blank else None

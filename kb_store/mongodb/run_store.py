@@ -41,6 +41,8 @@ from kb_store.mongodb.lesson_store import LESSONS, MongoLessonStore
 from kb_store.mongodb.record_codec import check_size as check_document_size
 from kb_store.mongodb.run_leases import INDEXES as LEASE_INDEXES
 from kb_store.mongodb.run_leases import RUN_LEASES, MongoRunLeases
+from kb_store.mongodb.service_record_store import INDEXES as SERVICE_RECORD_INDEXES
+from kb_store.mongodb.service_record_store import SERVICE_RECORDS, MongoServiceRecordStore
 from kb_store.ports import StoreHealth
 from kb_store.runs.run_store import (
     LAST_CHARACTER,
@@ -92,6 +94,7 @@ INDEXES: Mapping[str, Sequence[IndexModel]] = {
     RUN_LEASES: LEASE_INDEXES,
     LESSONS: LESSON_INDEXES,
     KEPT_VALUES: KEPT_VALUE_INDEXES,
+    SERVICE_RECORDS: SERVICE_RECORD_INDEXES,
 }
 """Collection -> its indexes."""
 
@@ -136,6 +139,7 @@ class MongoRunStore:
         self.leases = MongoRunLeases(connection)
         self.memory = MongoLessonStore(connection, now)
         self.kept_values = MongoKeptValueStore(connection, now)
+        self.service_records = MongoServiceRecordStore(connection)
         self._max_checkpoints, self._max_checkpoint_bytes = max_checkpoints, max_checkpoint_bytes
 
     @property

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from kb_schema.lessons import Lesson, LessonKey
     from kb_store.ports import StoreHealth
     from kb_store.runs.run_leases import RunLeases
+    from kb_store.runs.service_record_store import ServiceRecordStore
 
 UNFINISHED_GRACE = timedelta(days=1)
 """A run without an end may be going on: it is deleted only when it is this old."""
@@ -88,6 +89,10 @@ class RunStore(Protocol):
     @property
     def kept_values(self) -> KeptValueStore:
         """The outputs of global scope of earlier runs."""
+
+    @property
+    def service_records(self) -> ServiceRecordStore:
+        """Jobs, schedules and webhooks of the service."""
 
     async def prepare(self) -> None:
         """Create what is missing. Safe to repeat."""

@@ -40,6 +40,7 @@ from kb_store.sqlite.document_store import health_of
 from kb_store.sqlite.kept_value_store import SqliteKeptValueStore
 from kb_store.sqlite.lesson_store import SqliteLessonStore
 from kb_store.sqlite.run_leases import SqliteRunLeases
+from kb_store.sqlite.service_record_store import SqliteServiceRecordStore
 
 if TYPE_CHECKING:
     from kb_store.ports import StoreHealth
@@ -87,6 +88,7 @@ class SqliteRunStore:
         self.leases = SqliteRunLeases(database, now)
         self.memory = SqliteLessonStore(database, now)
         self.kept_values = SqliteKeptValueStore(database, now)
+        self.service_records = SqliteServiceRecordStore(database)
         self._max_checkpoints, self._max_checkpoint_bytes = max_checkpoints, max_checkpoint_bytes
 
     @property

@@ -163,3 +163,16 @@ CREATE TABLE IF NOT EXISTS run_leases (
     owner   TEXT NOT NULL,                -- JSON
     expires REAL NOT NULL
 ) STRICT;
+
+CREATE TABLE IF NOT EXISTS service_records (
+    kind     TEXT NOT NULL,
+    key      TEXT NOT NULL,
+    state    TEXT NOT NULL,
+    owner    TEXT NOT NULL,               -- the schedule of a job, the webhook of a delivery
+    at       TEXT NOT NULL,
+    revision INTEGER NOT NULL,
+    body     TEXT NOT NULL,               -- JSON
+    PRIMARY KEY (kind, key)
+) STRICT;
+CREATE INDEX IF NOT EXISTS service_records_by_state ON service_records (kind, state, at);
+CREATE INDEX IF NOT EXISTS service_records_by_owner ON service_records (kind, owner, at);

@@ -41,6 +41,7 @@ from mcp_server.server_context import ServerContext
 from periplus import __version__
 from periplus.console import template_filters
 from periplus.console.screen_pictures import ScreenPictures
+from periplus.jobs.service_jobs import ServiceJobs
 from periplus.service.access_control import ASSETS, SIGN_IN, is_page, person_of
 from periplus.service.console_sessions import ANYBODY, ConsolePerson, ConsoleSessions, Role
 from periplus.service.offered_elements import OfferedElements
@@ -89,6 +90,8 @@ class ConsoleContext:
     pictures: ScreenPictures = field(default_factory=ScreenPictures)
     visits: VisitRegistry | None = None
     """Demos for visitors; None if the service has none."""
+    jobs: ServiceJobs | None = None
+    """Jobs and schedules; None if the service runs none."""
     sign_on: SingleSignOn | None = None
     """Single sign-on; None if people sign in with keys only."""
 
@@ -110,6 +113,7 @@ class SuggestedLink:
 _MENU = (
     ("Websites", "/"),
     ("Runs", "/runs"),
+    ("Jobs", "/jobs"),
     ("Demos", "/demos"),
     ("Reports", "/reports"),
     ("Health", "/health"),

@@ -160,6 +160,7 @@ async def _page(request: Request, parts: ConsoleContext, made: CreatedLink | Non
         marks=MARKS,
         visits=[visit_row(each) for each in reversed(parts.visits.all())] if parts.visits else [],
         may_start=parts.visits is not None and get_person(request).may("operate"),
+        may_film=parts.jobs is not None and get_person(request).may("operate"),
         shown=parts.visits is not None,
     )
 

@@ -18,7 +18,7 @@ from fastapi import APIRouter, Depends, Path, Query, Request
 from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 
 from kb_schema.knowledge_base import KnowledgeBase
-from kb_schema.run_records import StoredRun
+from kb_schema.run_records import StepRecord, StoredRun
 from kb_schema.run_storage import StoredEvent
 from kb_schema.verification import OfferedElement, VerdictReport
 from kb_store import StoreError
@@ -39,7 +39,14 @@ from periplus.console.run_artifacts import FilmArtifact, TraceArtifact
 from periplus.console.run_explanation import explain_run, request_explanation
 from periplus.console.run_labels import KINDS, MARKS, OUTCOMES
 from periplus.console.run_list import LOOKED_AT, RunFilter, build_run_list_page, filter_runs, select_page
-from periplus.console.run_view_models import RunRecords, build_run_page, subject_name
+from periplus.console.run_view_models import MOST_STEPS, RunRecords, build_run_page, subject_name
+from periplus.console.step_pictures_view import (
+    StepPictureList,
+    build_bar,
+    build_step_views,
+    read_step_pictures,
+    read_step_records,
+)
 from periplus.runs.run_averages import average_runs
 from periplus.service.problem_details import ApiProblem
 
@@ -82,6 +89,9 @@ class RunFiles:
     trace: TraceArtifact | None = None
     verdict: VerdictReport | None = None
     film: FilmArtifact | None = None
+    pictures: StepPictureList | None = None
+    records: tuple[StepRecord, ...] = ()
+    """The steps of the result, with their evidence."""
 
 
 @router.get("/runs")
@@ -173,6 +183,9 @@ async def run(request: Request, parts: ConsoleContextParam, run_id: RunId) -> Re
         may_stop=may_stop,
         film=left.film,
         offer=offer,
+        seen=build_step_views(known.steps, left.pictures, left.records),
+        bar=build_bar(known.steps[:MOST_STEPS]),
+        every=3 if standing is not None else None,
     )
     response.headers["Content-Security-Policy"] = FRAMED
     return response
@@ -224,6 +237,25 @@ async def picture(
     await record_async(
         "artifact_opened", f"picture of step {number} of run {run_id}", website=found.website_id
     )
+    return Response(shot.content, media_type=shot.media_type, headers=_KEPT)
+
+
+@router.get("/runs/{run_id}/pictures/{name}")
+async def step_picture(
+    parts: ConsoleContextParam, run_id: RunId, name: Annotated[str, Path(pattern=r"^[0-9]{4,8}\.jpg$")]
+) -> Response:
+    """Return a picture of a step of a task's run."""
+    found = await find_run(parts.runs, run_id)
+    artifacts = await parts.runs.artifacts(found.run_id)
+
+    def read() -> run_artifacts.ArtifactPicture | None:
+        kept = read_step_pictures(artifacts)
+        return None if kept is None else kept.find(name)
+
+    shot = await asyncio.to_thread(read)
+    if shot is None:
+        raise ApiProblem(404, "not_found", f"run {run_id!r} has no picture {name}, or it was deleted")
+    await record_async("artifact_opened", f"picture {name} of run {run_id}", website=found.website_id)
     return Response(shot.content, media_type=shot.media_type, headers=_KEPT)
 
 
@@ -379,6 +411,8 @@ async def _load_run_records(parts: ConsoleContext, run: StoredRun) -> tuple[RunR
             run_artifacts.read_trace(artifacts),
             (run_artifacts.read_verdict(artifacts, run.run_id) or (None,))[0],
             run_artifacts.find_film(artifacts),
+            read_step_pictures(artifacts),
+            read_step_records(artifacts),
         )
     )
     try:

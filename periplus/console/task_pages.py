@@ -21,7 +21,7 @@ from mcp_server.document_text import condition_text
 from mcp_server.errors import UnknownName
 from mcp_server.knowledge.compiled_view import KnowledgeView
 from periplus.console import call_descriptions
-from periplus.console.console_framework import ConsoleContext, ConsoleContextParam, render
+from periplus.console.console_framework import ConsoleContext, ConsoleContextParam, get_person, render
 from periplus.console.run_labels import MARKS
 from periplus.console.run_list import RunListRow, build_run_row
 
@@ -132,6 +132,7 @@ async def task_page(request: Request, site: str, task_id: str, parts: ConsoleCon
         depends_on=_depends_on(view, task_id),
         used_by=_used_by(view, task_id),
         runs=own,
+        may_run=parts.jobs is not None and get_person(request).may("operate"),
         marks=MARKS,
         tasks=view.knowledge.tasks,
     )

@@ -17,6 +17,7 @@ from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from kb_schema.run_records import StoredRun
+from kb_schema.service_records import OVER_STATES, StoredJob, WebhookDelivery
 from kb_schema.websites import Website
 from kb_store import StoreError, Stores
 from kb_store.audit.audit_recorder import build_event, record_async
@@ -78,6 +79,7 @@ async def prune(
     now = now or datetime.now(UTC)
     going_on = {each.run_id async for each in _all_runs(runs) if _goes_on(each, now)}
     counts = {"runs": await _prune_runs(stores, runs, settings.runs, now, dry_run=dry_run)}
+    counts["jobs"] = await _prune_jobs(runs, settings.runs, now, dry_run=dry_run)
     counts |= await asyncio.to_thread(_prune_files, data_dir, settings, now, going_on, dry_run=dry_run)
     counts["audit"] = 0
     total = sum(counts.values())
@@ -144,6 +146,16 @@ async def _prune_runs(
         else:
             many += await runs.sweep_runs(website_id, before=before)
     return many
+
+
+async def _prune_jobs(runs: RunStore, days: int | None, now: datetime, *, dry_run: bool) -> int:
+    """Delete jobs that are over and told, and messages to webhooks that are; return the number of jobs."""
+    before, records = now - timedelta(days=RUN_DAYS if days is None else days), runs.service_records
+    if dry_run:
+        over = await records.select(StoredJob, states=OVER_STATES, limit=PAGE)
+        return sum(each.record_at < before for each in over)
+    await records.sweep(WebhookDelivery, states=("delivered", "given_up"), before=before)
+    return await records.sweep(StoredJob, states=OVER_STATES, before=before)
 
 
 def _is_old(run: StoredRun, before: datetime, now: datetime) -> bool:

@@ -29,12 +29,14 @@ from agent.page.errors import PageError
 from agent.run_context import InputProvider
 from agent.run_records.run_log import RunLog, build_task_ending
 from agent.run_records.session_trace import SessionTrace
+from agent.run_records.step_picture_recorder import StepPictureRecorder
 from agent.session import Session
 from kb_schema.documents import did_you_mean
 from kb_schema.io_specs import IoSpec
 from kb_schema.objectives import Objective
 from kb_schema.read_backs import ReadBackStatus
 from kb_schema.run_records import RunKind, RunResult, StoredRun
+from kb_schema.step_pictures import STEPS_FILE
 from kb_store import StoreError, Stores
 from kb_store.runs.run_leases import hold_run_lease
 from kb_store.runs.run_store import RunStore
@@ -56,6 +58,10 @@ if TYPE_CHECKING:
 TAKEN_OVER = "another process took over the run"
 RESULT = "result.json"
 DOWNLOADS = "downloads"
+PICTURES = "pictures"
+"""The subfolder with the pictures of the steps."""
+STEP_PICTURES = "step_pictures"
+"""The type of the artifact that lists them."""
 
 _INSTEAD = {
     "goal": "navigate again: `periplus run --goal SCREEN`",
@@ -137,6 +143,8 @@ class TaskRunResources:
     """The only folder with files for uploads; None: any."""
     note: Callable[[str], None] = lambda _: None
     """Receives warnings."""
+    pictures: bool | None = None
+    """Whether to take a picture after each step; None: as the settings say."""
     model: ModelInferencer | None = None
     """The language model that is asked for other approaches to a failed step; None: none."""
     page_text: bool | None = None
@@ -212,6 +220,7 @@ async def execute_task_run(run_request: TaskRunRequest, resources: TaskRunResour
         session.bus.listen(trace if run_request.job is None else _open_sentence_trace(trace), pages=True)
         for listener in (*resources.listeners, *requested_log_listeners()):
             session.bus.listen(listener)
+        pictures = _open_pictures(run_request, resources, session)
         ended = False
         try:
             await _check_known(run_request, session, resources.note)
@@ -231,6 +240,8 @@ async def execute_task_run(run_request: TaskRunRequest, resources: TaskRunResour
             raise to_user_error(exc, session.context) from exc
         finally:
             last = None
+            if pictures is not None:
+                await pictures.finish()
             with suppress(PageError, PlaywrightError):
                 last = await session.snapshot()
             html, url = (None, None) if last is None else (last.html, last.url)
@@ -245,6 +256,19 @@ def _open_sentence_trace(trace: SessionTrace) -> Callable[[Event], None]:
     from periplus.runs.sentence_jobs import SentenceTrace  # noqa: PLC0415 - decision 0140
 
     return SentenceTrace(trace)
+
+
+def _open_pictures(
+    run_request: TaskRunRequest, resources: TaskRunResources, session: Session
+) -> StepPictureRecorder | None:
+    """Return what takes the pictures of the run; None if it takes none."""
+    wanted = resources.pictures
+    if not (load_settings().step_pictures if wanted is None else wanted) or run_request.job is not None:
+        return None
+    made = StepPictureRecorder(resources.folder / PICTURES, lambda: session.page, session.context)
+    session.bus.listen(made)
+    session.pictures = made
+    return made
 
 
 async def _load_checkpoint(run_request: TaskRunRequest, runs: RunStore) -> CheckpointState:
@@ -332,7 +356,11 @@ async def _run_with_agent(
 async def _write_result(result: RunResult, resources: TaskRunResources, log: RunLog) -> None:
     path = resources.folder / RESULT
     path.write_text(result.model_dump_json(indent=2), encoding="utf-8")
-    files = {RESULT: ("result", path), f"{SESSION}/": ("trace", resources.folder / SESSION)}
+    files = {
+        RESULT: ("result", path),
+        f"{SESSION}/": ("trace", resources.folder / SESSION),
+        STEPS_FILE: (STEP_PICTURES, resources.folder / PICTURES / STEPS_FILE),
+    }
     note = await end_run_record(log, build_task_ending(result), files, metrics=compute_run_metrics(result))
     if note:
         resources.note(note)

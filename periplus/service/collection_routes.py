@@ -9,8 +9,6 @@ from fastapi import Path as InPath
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from kb_schema.run_records import EvidenceLevel, RunStatus
-from mcp_server.errors import SourceUnavailable, UnknownName
-from periplus.errors import UserError
 from periplus.secret_names import find_secret_name
 from periplus.service.collection_runner import (
     CollectionOrder,
@@ -19,6 +17,7 @@ from periplus.service.collection_runner import (
     CollectionState,
 )
 from periplus.service.problem_details import ApiProblem, document_problems
+from periplus.service.refusals import translate_refusals
 
 MOST_ROWS, MOST_WORKERS, MOST_WAIT_S = 1_000, 8, 60
 COLLECTION_ID = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$"
@@ -120,14 +119,8 @@ async def begin_collection(body: CollectionRequest, runner: Runner, response: Re
         body.values,
         body.workers,
     )
-    try:
+    with translate_refusals():
         progress = await runner.submit(order)
-    except UserError as exc:
-        raise ApiProblem(422, "invalid_request", exc.message, fix=exc.fix or "") from exc
-    except UnknownName as exc:
-        raise ApiProblem(404, "not_found", str(exc), fix="GET / lists the websites of the service") from exc
-    except SourceUnavailable as exc:
-        raise ApiProblem(503, "store_unavailable", str(exc), fix="retry in some seconds") from exc
     response.headers["Location"] = f"/api/collections/{progress.collection.collection_id}"
     return _view(progress)
 

@@ -15,6 +15,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
+from starlette.routing import compile_path
 
 from kb_store import StoreError
 
@@ -187,6 +188,9 @@ def build_invalid_problem(errors: Sequence[FieldProblem]) -> ApiProblem:
 
 async def _on_http(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)  # noqa: S101 - registered only for this type
+    headers = dict(error.headers or {})
+    if error.status_code == 405:
+        headers["Allow"] = ", ".join(_list_methods(request, error))
     known = {
         404: (
             "not_found",
@@ -196,7 +200,7 @@ async def _on_http(request: Request, error: Exception) -> JSONResponse:
         405: (
             "method_not_allowed",
             f"{request.url.path} does not support {request.method}",
-            f"use {(error.headers or {}).get('allow') or (error.headers or {}).get('Allow') or 'another method'}",
+            f"use {' or '.join(_list_methods(request, error)) or 'another method'}",
         ),
     }
     if error.status_code == 400:  # FastAPI's error for a body that is not UTF-8
@@ -205,8 +209,17 @@ async def _on_http(request: Request, error: Exception) -> JSONResponse:
         )
         return build_invalid_problem([unread]).response(get_request_id(request))
     code, detail, fix = known.get(error.status_code, ("refused", str(error.detail), ""))
-    problem = ApiProblem(error.status_code, code, detail, fix=fix, headers=error.headers)
+    problem = ApiProblem(error.status_code, code, detail, fix=fix, headers=headers)
     return problem.response(get_request_id(request))
+
+
+def _list_methods(request: Request, error: HTTPException) -> list[str]:
+    """Return the methods of all operations at the path of a request; the error has those of the first one only."""
+    found = {each.strip() for each in (error.headers or {}).get("Allow", "").split(",") if each.strip()}
+    for path, operations in request.app.openapi()["paths"].items():
+        if compile_path(path)[0].match(request.url.path):
+            found |= {each.upper() for each in operations}
+    return sorted(found - {"HEAD"})
 
 
 def _fields(errors: Sequence[Mapping[str, Any]]) -> list[FieldProblem]:

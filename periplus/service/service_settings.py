@@ -12,6 +12,7 @@ from typing import Annotated
 from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from kb_schema.url_patterns import is_web_address, origin_of
 from mcp_server.security.access_scopes import SCOPES
 from mcp_server.security.bearer_tokens import TokenEntry, mint_token
 from mcp_server.security.bearer_tokens import digest_token as digest_of
@@ -47,6 +48,11 @@ class ServeSettings(BaseSettings):
     serve_max_body_bytes: int = Field(default=1_000_000, ge=1_000, le=100_000_000)
     """Maximum size of a request body."""
 
+    serve_jobs: int = Field(default=1, ge=1, le=16)
+    """Maximum number of jobs (tasks, verifications, maps, demos) that run at a time."""
+    serve_webhooks: Annotated[frozenset[str], NoDecode] = frozenset()
+    """Origins that webhooks may have, separated by commas, such as `https://ci.example.com`."""
+
     serve_secrets: Annotated[frozenset[ServedSecret], NoDecode] = frozenset()
     """Secrets that clients' steps may use as `{secret:NAME}`, each `WEBSITE/NAME`, separated by commas. WEBSITE is
     the id of a website in the knowledge base, or `https://host`; the secret is typed on its origins only."""
@@ -55,6 +61,16 @@ class ServeSettings(BaseSettings):
     @classmethod
     def _listed(cls, value: object) -> object:
         return frozenset(each.rstrip("/") for each in _split(value)) if isinstance(value, str) else value
+
+    @field_validator("serve_webhooks", mode="before")
+    @classmethod
+    def _origins(cls, value: object) -> object:
+        if not isinstance(value, str):
+            return value
+        for each in _split(value):
+            if origin_of(each) != each.rstrip("/").lower() or not is_web_address(each):
+                raise ValueError(f"expected an origin such as https://ci.example.com, found {each!r}")
+        return frozenset(map(origin_of, _split(value)))
 
     @field_validator("serve_secrets", mode="before")
     @classmethod

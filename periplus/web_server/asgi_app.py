@@ -22,7 +22,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from periplus import __version__
 from periplus.console import console_framework as console
 from periplus.console.page_registry import PAGES
-from periplus.service import audit_routes, collection_routes, run_routes
+from periplus.jobs.service_jobs import ServiceJobs
+from periplus.service import audit_routes, collection_routes, job_routes, run_routes, webhook_routes
 from periplus.service.access_control import API, HEADER, AccessControl, GuardedApp
 from periplus.service.collection_runner import CollectionRunner
 from periplus.service.problem_details import ApiProblem, ProblemDetails, handle_problems
@@ -56,6 +57,8 @@ class ServiceParts:
     """Demos for visitors; None if there are none."""
     collections: CollectionRunner | None = None
     """Runs tasks many times; None if the service has no collections."""
+    jobs: ServiceJobs | None = None
+    """Jobs, schedules and webhooks; None if the service runs none."""
     max_body_bytes: int = 1_000_000
     """Maximum size of a request body."""
 
@@ -118,7 +121,7 @@ def _api(parts: ServiceParts) -> FastAPI:
             Middleware(
                 CORSMiddleware,
                 allow_origins=sorted(parts.origins),
-                allow_methods=["GET", "POST"],
+                allow_methods=["GET", "POST", "DELETE"],
                 allow_headers=[HEADER, "Authorization", "Content-Type", "Last-Event-ID", REQUEST_ID],
                 expose_headers=["Location", "Retry-After", REQUEST_ID],
             ),
@@ -128,7 +131,7 @@ def _api(parts: ServiceParts) -> FastAPI:
         ],
     )
     app.state.run_routes, app.state.health = parts.run_routes, parts.health
-    app.state.collections = parts.collections
+    app.state.collections, app.state.jobs = parts.collections, parts.jobs
     handle_problems(app)
     keys = [
         Security(APIKeyHeader(name="X-API-Key", scheme_name="ApiKey", auto_error=False)),
@@ -137,6 +140,8 @@ def _api(parts: ServiceParts) -> FastAPI:
     guarded = keys if parts.access.verifier is not None else []
     app.include_router(run_routes.router, prefix=API, dependencies=guarded)
     app.include_router(collection_routes.router, prefix=API, dependencies=guarded)
+    for routes in (job_routes, webhook_routes):
+        app.include_router(routes.router, prefix=API, dependencies=guarded)
     app.include_router(audit_routes.router, prefix=API, dependencies=guarded)
     if parts.visits is not None:
         mount_visits(app, parts.visits, API, guarded)

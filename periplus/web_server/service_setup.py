@@ -28,6 +28,10 @@ from periplus.console.console_framework import ConsoleContext
 from periplus.console.screen_pictures import ScreenPictures
 from periplus.errors import UserError
 from periplus.fleet.worker_resources import StoreAddresses
+from periplus.jobs.job_checks import OrderChecker
+from periplus.jobs.job_performers import JobPlaces, build_performers
+from periplus.jobs.service_jobs import open_service_jobs
+from periplus.jobs.webhook_delivery import WebhookSender
 from periplus.knowledge_server import choose_path_engines
 from periplus.mcp_settings import McpSettings
 from periplus.service.access_control import AccessControl
@@ -57,6 +61,8 @@ READ_AHEAD = 20
 """Maximum number of websites loaded at startup; more might use memory without need."""
 SESSION_KEY = "console-session.key"
 """File next to the tokens file, with the key that signs console sessions."""
+WEBHOOK_KEY = "webhooks.key"
+"""File beside it, with the key that the secrets of webhooks are derived of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +87,7 @@ class ServiceOptions:
     oidc: OidcSettings = field(default_factory=OidcSettings)
     """Single sign-on."""
     store_addresses: StoreAddresses | None = None
-    """The stores for the runs of collections; None: the service has no collections."""
+    """The stores for the runs of collections and jobs; None: the service has none."""
 
 
 def build_access_control(wanted: ServiceOptions) -> AccessControl:
@@ -157,6 +163,20 @@ async def open_service(
                     wanted.store_addresses, views, wanted.folder, wanted.base_urls, wanted.files
                 )
             )
+        jobs = None
+        if wanted.store_addresses is not None:
+            websites = partial(_read_websites, views, wanted.base_urls)
+            places = JobPlaces(wanted.store_addresses, wanted.folder, wanted.files, wanted.base_urls)
+            key = load_session_key(wanted.mcp.token_file().path.with_name(WEBHOOK_KEY))
+            jobs = await stack.enter_async_context(
+                open_service_jobs(
+                    runs,
+                    OrderChecker(stores, views, websites, wanted.files),
+                    build_performers(places, runs),
+                    WebhookSender(runs, key, wanted.settings.serve_webhooks),
+                    workers=wanted.settings.serve_jobs,
+                )
+            )
         offers = OfferedElements(wanted.data_dir or load_settings().data_dir)
         console = ConsoleContext(
             knowledge_server=server.server_context,
@@ -170,6 +190,7 @@ async def open_service(
             lockout=access.lockout,
             pictures=ScreenPictures(wanted.maps),
             visits=visits,
+            jobs=jobs,
             sign_on=None if wanted.oidc.issuer is None else SingleSignOn(wanted.oidc),
         )
         parts = ServiceParts(
@@ -184,6 +205,7 @@ async def open_service(
             visits=visits,
             max_body_bytes=wanted.settings.serve_max_body_bytes,
             collections=collections,
+            jobs=jobs,
         )
         yield ServiceApp(parts), queue
 

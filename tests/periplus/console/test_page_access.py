@@ -19,6 +19,10 @@ ROLE_OF = {
     "/runs/{run_id}/stop": "operate",
     "/demos/links": "operate",
     "/demos/links/{visit_id}/end": "operate",
+    "/jobs": "operate",
+    "/jobs/{job_id}/cancel": "operate",
+    "/jobs/{job_id}/repeat": "operate",
+    "/schedules/{schedule_id}/{what}": "operate",
     "/runs/{run_id}/accept": "review",
     "/sites/{site}/proposals/{proposal_id}": "review",
     "/sites/{site}/review": "review",
@@ -34,7 +38,8 @@ ROLE_OF = {
 """Whatever is sent to the console, and who may. What is not here is not known to be guarded."""
 VALUES = {
     "site": "spadeworks", "screen_id": "dashboard", "task_id": "login", "run_id": "some-run", "proposal_id": "abc123",
-    "visit_id": "0123456789abcdef", "number": "1", "side": "before", "part": "captions", "name": "result.json",
+    "visit_id": "0123456789abcdef", "number": "1", "side": "before", "part": "captions", "name": "0001.jpg",
+    "job_id": "some-job", "schedule_id": "some-schedule", "what": "pause",
 }  # fmt: skip
 
 

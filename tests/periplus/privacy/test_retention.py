@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from kb_schema.run_records import EvidenceLevel, RunEnding, RunStatus, StoredRun
+from kb_schema.service_records import Schedule, StoredJob, TaskOrder
 from kb_store import load_knowledge, open_stores
 from kb_store.audit.audit_entry import AuditEntry, AuditEvent
 from kb_store.audit.audit_log import AuditLog
@@ -83,7 +84,7 @@ async def test_each_kind_has_its_own_days(data):
         counts, _ = await _prune(data, **{**kept, kind: 30}, dry_run=True)
         own = [name for name, each in FILES.items() if each == kind]
         assert counts == {
-            "runs": 0, "run_files": 0, "pictures": 0, "films": 0, "maps": 0, "logs": 0, "audit": 0, kind: len(own),
+            "runs": 0, "jobs": 0, "run_files": 0, "pictures": 0, "films": 0, "maps": 0, "logs": 0, "audit": 0, kind: len(own),
         }  # fmt: skip
     assert _files(data) == set(FILES)
 
@@ -140,3 +141,27 @@ def test_a_setting_that_is_no_number_is_one_clear_error(monkeypatch):
     monkeypatch.setenv("PERIPLUS_KEEP_RUNS", "a week")
     with pytest.raises(UserError, match="PERIPLUS_KEEP_RUNS"):
         load_retention_settings()
+
+
+async def test_jobs_that_are_over_and_told_are_deleted_and_schedules_are_kept(tmp_path):
+    order = TaskOrder(website_id="shop", task_id="buy", values={"name": "Ada"})
+    old = datetime.now(UTC) - timedelta(days=31)
+    async with open_stores(tmp_path) as stores, open_runs(tmp_path) as runs:
+        for name, state, told in (
+            ("over", "ended", True),
+            ("untold", "ended", False),
+            ("open", "waiting", False),
+        ):
+            await runs.service_records.add(
+                StoredJob(job_id=name, order=order, created_at=old, state=state, announced=told)
+            )
+        await runs.service_records.add(
+            Schedule(
+                schedule_id="s", name="S", cron="0 6 * * *", order=order, created_at=old, decided_until=old
+            )
+        )
+        counted = await prune(tmp_path, stores, runs, RetentionSettings(), dry_run=True)
+        counts = await prune(tmp_path, stores, runs, RetentionSettings())
+        assert (counted["jobs"], counts["jobs"]) == (1, 1)
+        assert {each.job_id for each in await runs.service_records.select(StoredJob)} == {"untold", "open"}
+        assert len(await runs.service_records.select(Schedule)) == 1

@@ -199,6 +199,8 @@ async def test_another_method_is_refused_with_those_there_are(service):
     answer = await service.client.delete("/api/run")
     _problem(answer, 405, "method_not_allowed")
     assert answer.headers["allow"] == "POST"
+    several = await service.client.put("/api/schedules/none")
+    assert (several.headers["allow"], several.json()["fix"]) == ("DELETE, GET", "use DELETE or GET")
 
 
 @pytest.mark.parametrize("declared", [True, False])

@@ -1,0 +1,114 @@
+"""Checks an order before it is accepted: what it names must exist, and secrets must stay on their website."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kb_schema.documents import did_you_mean
+from kb_schema.service_records import DemoOrder, JobOrder, MapOrder, TaskOrder, VerificationOrder
+from kb_schema.url_patterns import is_web_address, origin_of
+from kb_schema.websites import Website
+from kb_store import Stores
+from mcp_server.errors import UnknownName
+from mcp_server.knowledge.view_cache import ViewCache
+from periplus.errors import UserError
+from periplus.runs.run_checks import check_run_request
+from periplus.runs.task_runs import TaskRunRequest
+
+WebsiteReader = Callable[[], Awaitable[Sequence[Website]]]
+
+
+@dataclass(frozen=True, slots=True)
+class OrderChecker:
+    """Checks orders against the knowledge bases and the folder of files."""
+
+    stores: Stores
+    views: ViewCache
+    websites: WebsiteReader
+    """Returns the websites of the knowledge base, at their base URLs."""
+    files: Path
+
+    async def check(self, order: JobOrder) -> None:
+        """Raise `UserError` for an order that cannot be carried out, and `UnknownName` for an unknown website."""
+        match order:
+            case TaskOrder():
+                await self.views.current(order.website_id)
+                await check_run_request(
+                    TaskRunRequest(order.website_id, order.task_id, values=order.values), self.stores
+                )
+            case VerificationOrder():
+                for name in order.files:
+                    self._check_file(name)
+                await self._check_base_url(order.base_url)
+            case MapOrder():
+                await self._check_map(order)
+            case DemoOrder():
+                flows = (await self.views.current(order.website_id)).view.knowledge.flows
+                if order.flow_id not in flows:
+                    raise UserError(
+                        f"{order.website_id} has no flow {order.flow_id!r}",
+                        fix=did_you_mean(order.flow_id, sorted(flows)) or "draft one: periplus draft-flow",
+                    )
+
+    def list_files(self) -> list[str]:
+        """Return the names of the files that can be verified, sorted."""
+        if not self.files.is_dir():
+            return []
+        found = (each for each in self.files.rglob("*") if each.is_file() and not each.is_symlink())
+        return sorted(str(each.relative_to(self.files)) for each in found if self._is_inside(each))
+
+    def _check_file(self, name: str) -> None:
+        path = self.files / name
+        if not self._is_inside(path):
+            raise UserError(f"{name!r} is not in the folder of files", fix=f"put it into {self.files}")
+        if not path.is_file():
+            raise UserError(
+                f"there is no file {name!r} in the folder of files",
+                fix=did_you_mean(name, self.list_files()) or f"put it into {self.files}",
+            )
+
+    def _is_inside(self, path: Path) -> bool:
+        return path.resolve().is_relative_to(self.files.resolve())
+
+    async def _check_base_url(self, url: str | None) -> None:
+        """Requirements may type secrets at the base URL, so it must be one of a website in the knowledge base."""
+        if url is None:
+            return
+        known = {each for site in await self.websites() for each in _list_origins(site)}
+        if not is_web_address(url) or origin_of(url) not in known:
+            raise UserError(
+                f"the base URL {url} is of no website in the knowledge base",
+                fix=f"use one of: {', '.join(sorted(known)) or 'none yet; map or load the website first'}",
+            )
+
+    async def _check_map(self, order: MapOrder) -> None:
+        known = {each.website_id: each for each in await self.websites()}
+        site = known.get(order.website_id)
+        if site is None and (order.update or order.sign_in_task):
+            raise UnknownName("website", order.website_id, sorted(known))
+        if order.update:
+            if order.url:
+                raise UserError("an update has no address", fix="leave out the URL: the map has its own")
+        elif not is_web_address(order.url):
+            raise UserError(
+                f"{order.url!r} is not a web address", fix="write it like https://app.example.com"
+            )
+        if site is None or not order.sign_in_task:
+            return
+        knowledge = (await self.views.current(order.website_id)).view.knowledge
+        if order.sign_in_task not in knowledge.tasks:
+            raise UserError(
+                f"{order.website_id} has no task {order.sign_in_task!r}",
+                fix=did_you_mean(order.sign_in_task, sorted(knowledge.tasks)) or "leave it out",
+            )
+        if order.url and origin_of(order.url) not in _list_origins(site):
+            raise UserError(
+                f"{order.url} is no address of {order.website_id}, whose secrets would be typed there",
+                fix=f"begin at {site.base_url}",
+            )
+
+
+def _list_origins(site: Website) -> set[str]:
+    return {origin_of(each) for each in (site.base_url, *site.allowed_origins)}
