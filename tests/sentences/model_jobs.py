@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import yaml
-from playwright.async_api import Browser, StorageState
+from playwright.async_api import Browser
 from playwright.async_api import Error as PlaywrightError
 from rich.console import Console
 
@@ -184,16 +184,15 @@ class WordJobMeasurement:
     async def _show(
         self, word: WordJob, instances: Sequence[Instance], folder: Path
     ) -> tuple[list[Any], list[KnownJob]]:
-        """Let the person do the job with all values, one after the other; return the states between, and what a model may know."""
+        """Let the person do the job with all values, one after the other; return the states between, and what a model may know.
+
+        In the seed site each run is another visitor, and begins with the seed.
+        """
         await self._running.reset()
         states, known = [await self._look(word)], []
-        storage: StorageState | None = None
         for number, instance in enumerate(instances):
             session = folder / "shown" / str(number)
-            left = await record_demonstration(
-                self._browser, self._running, word.job, instance, session, NoNoise(), storage
-            )
-            storage = left if self._application.name == SPADEWORKS.name else None
+            await record_demonstration(self._browser, self._running, word.job, instance, session, NoNoise())
             states.append(await self._running.state())
             steps = read_demonstration(session)
             plan = build_plan(
@@ -226,9 +225,8 @@ class WordJobMeasurement:
         if not taught.published:
             return [taught]
         model = DemonstratedModel("good", [], word.job.name)
-        again = await self._command(
-            word, "again", known[TAUGHT], model, at, states[TAUGHT], states[TAUGHT + 1]
-        )
+        before = states[0] if self._application.name == SPADEWORKS.name else states[TAUGHT]
+        again = await self._command(word, "again", known[TAUGHT], model, at, before, states[TAUGHT + 1])
         return [taught, again]
 
     async def _run_once(
@@ -374,10 +372,14 @@ def summarize(runs: Sequence[JobRun]) -> str:
     lines = []
     for kind in KINDS:
         own = [each for each in runs if each.kind == kind]
-        counted = {name: sum(each.outcome == name for each in own) for name in sorted({r.outcome for r in own})}
+        counted = {
+            name: sum(each.outcome == name for each in own) for name in sorted({r.outcome for r in own})
+        }
         more = f", published {sum(each.published for each in own)}" if kind == "taught" else ""
         calls = [each.calls for each in own]
-        lines.append(f"{kind}: {len(own)} runs, {counted}{more}, calls {min(calls, default=0)} to {max(calls, default=0)}")
+        lines.append(
+            f"{kind}: {len(own)} runs, {counted}{more}, calls {min(calls, default=0)} to {max(calls, default=0)}"
+        )
     pairs = {(each.application, each.job): each for each in runs if each.kind == "taught"}
     ratios = [
         pairs[each.application, each.job].first_s / each.first_s

@@ -51,8 +51,7 @@ async def _started(_: Path) -> AsyncIterator[RunningApplication]:
 
 
 async def _go(page: Page, noise: Noise, entry: str) -> None:
-    if "/login" in page.url:
-        await signs_in(page, noise)
+    await signs_in(page, noise)
     await page.get_by_role("navigation", name="Main").get_by_role("link", name=entry).click()
     await page.get_by_role("heading", name=entry, level=1).wait_for()
 

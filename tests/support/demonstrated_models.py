@@ -88,6 +88,9 @@ def _read_step(action: Mapping[str, Any]) -> ShownStep | None:
     names = [print_of.get(each) for each in ("label", "name", "text")]
     names += [attributes.get("placeholder"), attributes.get("title"), print_of.get("before")]
     row = [*(print_of.get("row") or ()), *(print_of.get("key") or ())]
+    place = print_of.get("place")
+    if not any(names) and isinstance(place, int) and place < len(row):
+        names = [row[place]]  # a form in rows: the texts name the fields in their order
     return ShownStep(
         action["action_type"],
         print_of.get("role") or "",
@@ -151,7 +154,18 @@ class DemonstratedModel:
         if self.policy != "bad":
             return dict(job.plan)
         words = re.findall(r"\w+", job.sentence)
-        wanted = ["Delete", "Logout", "Sign out", "Submit", "Save", "Create", "Edit", "Admin", "retire", *words]
+        wanted = [
+            "Delete",
+            "Logout",
+            "Sign out",
+            "Submit",
+            "Save",
+            "Create",
+            "Edit",
+            "Admin",
+            "retire",
+            *words,
+        ]
         return {**job.plan, "controls": wanted[:40], "shown_when_done": words[:2], "gone_when_done": []}
 
     def _note_progress(self, asked: Asked) -> None:
@@ -199,7 +213,11 @@ class DemonstratedModel:
             return Answer(tool={"kind": "perhaps"})
         if drawn == "value" and not finished and job.steps[self._done].value is not None:
             found = find_control(page_of(asked), job.steps[self._done])
-            act = {"element": found or "e9999", "action": job.steps[self._done].action, "value": "Lorem ipsum"}
+            act = {
+                "element": found or "e9999",
+                "action": job.steps[self._done].action,
+                "value": "Lorem ipsum",
+            }
             return self._answer({"kind": "act", **act})
         if drawn == "hover" and refs:
             return self._answer({"kind": "act", "element": self._dice.choice(refs), "action": "hover"})
