@@ -220,7 +220,7 @@ class WordJobMeasurement:
         at = await self._prepare(word, folder / "good")
         taught = await self._command(
             word, "taught", known[0], DemonstratedModel("good", known[:TAUGHT], word.job.name), at,
-            states[0], states[TAUGHT], "--teach", str(TAUGHT),
+            states[0], states[TAUGHT], "--teach", str(TAUGHT), states=states,
         )  # fmt: skip
         if not taught.published:
             return [taught]
@@ -257,7 +257,7 @@ class WordJobMeasurement:
 
     async def _command(
         self, word: WordJob, kind: Kind, known: KnownJob, model: DemonstratedModel, folder: Path, before: Any, wanted: Any,
-        *more: str,
+        *more: str, states: Sequence[Any] = (),
     ) -> JobRun:  # fmt: skip
         given = [
             part
@@ -280,6 +280,8 @@ class WordJobMeasurement:
             for each in sorted((folder / kind).rglob("result.json"))
             if each.parent.name != "workflow"
         ]
+        if more and len(results) < TAUGHT:
+            wanted = states[len(results)]  # it ended before it was taught
         uses = [each.get("model_use") or {} for each in results]
         said = (done.stdout + done.stderr).strip()
         return JobRun(
