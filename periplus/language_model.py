@@ -5,8 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal, get_args
 
+from agent.execution.replanning.model_replanner import ModelReplanner
+from agent.healing.model_decider import ModelDecider
 from agent.inferencer import InferenceFailed, ModelInferencer
 from agent.language_models.model_budget import ModelBudget, ModelMeter
+from agent.session import Session
 from periplus.errors import UserError
 from periplus.settings import PeriplusSettings, load_settings
 
@@ -45,6 +48,17 @@ def load_inferencer(role: Role, named: str | None = None) -> ModelInferencer | N
 def load_budget(settings: PeriplusSettings) -> ModelBudget:
     """Return the budget of one run."""
     return ModelBudget(settings.model_max_calls, settings.model_max_tokens, settings.model_max_cost)
+
+
+def use_model(session: Session, model: ModelInferencer, page_text: bool | None = None) -> None:
+    """Let a run ask a model where nothing else is left: for other approaches, and which of several elements is meant.
+
+    `page_text`: whether it gets the page's texts; None: as the settings say.
+    """
+    model.redact = session.context.redact
+    text = load_settings().model_page_text if page_text is None else page_text
+    session.inferencer = ModelReplanner(model, page_text=text)
+    session.decider = ModelDecider(model, page_text=text)
 
 
 def write_model_calls(model: ModelInferencer, folder: Path) -> None:
