@@ -23,7 +23,9 @@ from agent.sentence_runs.sentence_plan import SentencePlan, fold
 ANSWERED_S = 5.0
 """How long an answer to a press is waited for before its page is read."""
 FAILED = 500
-"""The least status of an answer that is no answer: a page that is missing (404) may be the one that was deleted."""
+"""The least status of an answer that says nothing about the page."""
+GONE = (404, 410)
+"""The status of a page that is missing: it may be that of what was deleted, and need not look signed in."""
 MOST_REOPENED = 3
 """Pages that are opened again to see that a text is gone from them."""
 _TEXT = "() => document.body ? document.body.innerText : ''"
@@ -147,9 +149,10 @@ class ChangeEvidence:
         finally:
             session.beside = was
             session.page.remove_listener("response", note)
-        if answers and answers[-1].status >= FAILED:
-            raise AgentError(f"it answered with the status {answers[-1].status}")
-        if await session.signed_in() is False:
+        status = answers[-1].status if answers else 0
+        if status >= FAILED:
+            raise AgentError(f"it answered with the status {status}")
+        if status not in GONE and await session.signed_in() is False:
             raise AgentError("it is not signed in any more")
 
     def _note(self, url: str, text: str) -> None:

@@ -71,7 +71,7 @@ async def test_the_page_gets_one_press_on_the_element_that_the_model_chose(hands
 
     def later(asked):
         block = asked.prompt.split("<page-text>")[2]
-        lines = [line for line in block.splitlines() if "Send later" in line]
+        lines = [line for line in block.splitlines() if '"name": "Send later"' in line]
         return Answer(tool={"choice": int(lines[0].partition(":")[0]), "reason": "it is later"})
 
     with serve_model(later) as server:
