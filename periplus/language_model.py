@@ -8,6 +8,7 @@ from typing import Literal, get_args
 from agent.execution.replanning.model_replanner import ModelReplanner
 from agent.healing.model_decider import ModelDecider
 from agent.inferencer import InferenceFailed, ModelInferencer
+from agent.judged_texts import TextJudgements
 from agent.language_models.model_budget import ModelBudget, ModelMeter
 from agent.session import Session
 from periplus.errors import UserError
@@ -51,7 +52,8 @@ def load_budget(settings: PeriplusSettings) -> ModelBudget:
 
 
 def use_model(session: Session, model: ModelInferencer, page_text: bool | None = None) -> None:
-    """Let a run ask a model where nothing else is left: for other approaches, and which of several elements is meant.
+    """Let a run ask a model where nothing else is left: for other approaches, which of several elements is meant, and
+    about conditions whose author wants a model's judgement.
 
     `page_text`: whether it gets the page's texts; None: as the settings say.
     """
@@ -59,6 +61,7 @@ def use_model(session: Session, model: ModelInferencer, page_text: bool | None =
     text = load_settings().model_page_text if page_text is None else page_text
     session.inferencer = ModelReplanner(model, page_text=text)
     session.decider = ModelDecider(model, page_text=text)
+    session.judgements = TextJudgements(model) if text else None
 
 
 def write_model_calls(model: ModelInferencer, folder: Path) -> None:
