@@ -21,6 +21,7 @@ from agent.healing.element_wait import ElementWait
 from agent.healing.healed_conditions import add_healing_evidence, list_element_references
 from agent.healing.healer import CandidateDecider, HealPolicy
 from agent.inferencer import ReplanInferencer
+from agent.judged_texts import TextJudgements
 from agent.knowledge_client import KnowledgeClient
 from agent.media.secret_mask import SecretMask
 from agent.page.action_requests import ActionPace
@@ -124,6 +125,8 @@ class Session:
     """Why the present action is done, where a model chose it: the goal of its agent step (MA 1)."""
     decider: CandidateDecider | None = None
     """Chooses between two elements with nearly equal scores; None: a person must."""
+    judgements: TextJudgements | None = None
+    """Asks a language model about conditions whose author wants that; None: they stay unknown."""
     memory: ElementMemory = field(default_factory=ElementMemory)
     element_wait: ElementWait = field(default_factory=ElementWait)
     """How long the present step may wait for its element."""
@@ -344,7 +347,9 @@ class Session:
             self._seen = seen.revision
             same = looked > 0 and self._knows_the_address()  # the page changed during the look
             if not by_screen or same or seen.revision == self._revision or looked == LOOKS:
-                return verdicts
+                if self.judgements is None:
+                    return verdicts
+                return await self.judgements.complete(self.page, conditions, verdicts)
             await self.look()  # the page changed since it was identified
             looked += 1
 

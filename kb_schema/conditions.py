@@ -598,6 +598,29 @@ class Combined(BaseCondition):
         return any(part.needs_screen for part in self.conditions)
 
 
+class JudgedText(BaseCondition):
+    """A statement about the page's text that a language model judges, because its author wants that (WR 3.2).
+
+    It stands beside a condition that needs no model (`kb_schema.rules.judged_texts`). Without a model it is unknown.
+    """
+
+    type: Literal["judged"]
+    statement: str = Field(min_length=3, max_length=500)
+    judged_by: Literal["model"]
+    selector: str | None = None
+    """CSS of the part of the page whose text is judged; default: the whole page."""
+
+    @property
+    def key(self) -> str:
+        """The key in `ProbeFacts.known` of an answer that is known already."""
+        return f"judged:{self.statement}"
+
+    def judge(self, facts: ProbeFacts, scope: ConditionScope) -> Verdict:
+        if self.key in facts.known:
+            return held(facts.known[self.key], "known beforehand")
+        return unknown("only a run with a language model that gets the page's texts can judge it (--model)")
+
+
 class CustomCondition(BaseCondition):
     """A condition in code (KS 9.10), expressed by one of our own conditions."""
 
@@ -643,6 +666,7 @@ Condition = Annotated[
     | UserInterest
     | ContextEquals
     | Combined
+    | JudgedText
     | CustomCondition,
     Field(discriminator="type"),
 ]

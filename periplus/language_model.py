@@ -11,6 +11,7 @@ from periplus.settings import PeriplusSettings, load_settings
 if TYPE_CHECKING:
     from agent.inferencer import ModelInferencer
     from agent.language_models.model_budget import ModelBudget
+    from agent.session import Session
 
 Role = Literal["plan", "judge", "talk", "narrate"]
 """What a model is used for; each has a setting of its own (`PERIPLUS_MODEL_PLAN`, ...)."""
@@ -52,6 +53,23 @@ def load_budget(settings: PeriplusSettings) -> ModelBudget:
     from agent.language_models.model_budget import ModelBudget  # noqa: PLC0415 - decision 0140
 
     return ModelBudget(settings.model_max_calls, settings.model_max_tokens, settings.model_max_cost)
+
+
+def use_model(session: Session, model: ModelInferencer, page_text: bool | None = None) -> None:
+    """Let a run ask a model where nothing else is left: for other approaches, which of several elements is meant, and
+    about conditions whose author wants a model's judgement.
+
+    `page_text`: whether it gets the page's texts; None: as the settings say.
+    """
+    from agent.execution.replanning.model_replanner import ModelReplanner  # noqa: PLC0415 - decision 0140
+    from agent.healing.model_decider import ModelDecider  # noqa: PLC0415
+    from agent.judged_texts import TextJudgements  # noqa: PLC0415
+
+    model.redact = session.context.redact
+    text = load_settings().model_page_text if page_text is None else page_text
+    session.inferencer = ModelReplanner(model, page_text=text)
+    session.decider = ModelDecider(model, page_text=text)
+    session.judgements = TextJudgements(model) if text else None
 
 
 def write_model_calls(model: ModelInferencer, folder: Path) -> None:

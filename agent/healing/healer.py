@@ -79,11 +79,26 @@ class HealPolicy:
         return retry_limits.GATE_TIMEOUT_S if wait is None else wait.gate_s
 
 
+@dataclass(frozen=True, slots=True)
+class CandidateChoice:
+    """One of several similar elements."""
+
+    at: int
+    """Its position among the candidates."""
+    reason: str
+    """Who chose it and why, for reports."""
+
+
 class CandidateDecider(Protocol):
     """Chooses among elements that are too similar: a person, or an inferencer."""
 
-    async def choose(self, known: Fingerprint, candidates: Sequence[Fingerprint]) -> int | None:
-        """Return the index of the element that is meant; None if that cannot be decided."""
+    async def choose(
+        self, known: Fingerprint, candidates: Sequence[Fingerprint], *, strict: bool
+    ) -> CandidateChoice | None:
+        """Return the element that is meant; None if that cannot be decided.
+
+        `strict`: the action cannot be undone, so a choice needs evidence that can be checked.
+        """
 
 
 @dataclass(frozen=True)
@@ -331,7 +346,7 @@ class Healer:
                     break
             did.append("scrolled through")
         if match.outcome is SearchOutcome.AMBIGUOUS and self._decider is not None:
-            match = await self._decide(meant.known, match, did)
+            match = await self._decide(meant, meant.known, match, did)
         if match.outcome is not SearchOutcome.FOUND or match.best is None:
             return match
         return await self._build_selector(meant, index, match, match.best)
@@ -395,21 +410,20 @@ class Healer:
         found = await self._build_selector(meant, index, match, match.best)
         return found if isinstance(found, FingerprintMatch) else replace(found, witnesses=witnesses)
 
-    async def _decide(self, known: Fingerprint, match: FingerprintMatch, did: list[str]) -> FingerprintMatch:
+    async def _decide(
+        self, meant: IntendedElement, known: Fingerprint, match: FingerprintMatch, did: list[str]
+    ) -> FingerprintMatch:
         assert self._decider is not None  # noqa: S101 - checked by the caller
         assert match.best is not None  # noqa: S101 - ambiguous ones have one
         close = (match.best, *match.rivals)
-        chosen = await self._decider.choose(known, [each.seen for each in close])
+        seen = [each.seen for each in close]
+        chosen = await self._decider.choose(known, seen, strict=meant.demand_is_strict)
         did.append("asked which one")
-        if chosen is None or not 0 <= chosen < len(close):
+        if chosen is None or not 0 <= chosen.at < len(close):
             return match
-        return FingerprintMatch(
-            SearchOutcome.FOUND,
-            close[chosen],
-            match.rivals,
-            "chosen by a person or an inferencer",
-            match.lead,
-        )
+        best = close[chosen.at]
+        others = tuple(each for each in close if each is not best)
+        return FingerprintMatch(SearchOutcome.FOUND, best, others, chosen.reason, match.lead)
 
     async def _build_selector(
         self, meant: IntendedElement, index: PageIndex, match: FingerprintMatch, best: FingerprintCandidate

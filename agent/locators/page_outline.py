@@ -1,12 +1,12 @@
 """An outline of a live page in few words: its headings, messages and controls, each control with a short reference.
 
-Of rows that repeat, the first few are listed; the others are counted. Values of fields are not read.
+Of rows that repeat, the first few are listed, and those with a wanted text; the others are counted. Values of fields are not read.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from agent.locators.page_index import IndexedElement, IndexedRegion, PageIndex, RegionKind
@@ -19,6 +19,7 @@ LONGEST_TEXT = 80
 _MESSAGE_ROLES = frozenset({"alert", "status", "alertdialog", "log"})
 _SHOWN_REGIONS = frozenset({RegionKind.DIALOG, RegionKind.FORM, RegionKind.LANDMARK})
 _ROWS = frozenset({RegionKind.ROW, RegionKind.ITEM})
+_FIELD_ROLES = frozenset({"textbox", "searchbox", "combobox", "listbox", "spinbutton", "checkbox", "switch"})
 
 RefKey = tuple[str, ...]
 """Identifies a control for as long as the page shows it: its role, its name and what is around it."""
@@ -55,10 +56,20 @@ class PageOutline:
         return "\n".join((*self.lines, *more))
 
 
-def outline_page(index: PageIndex, names: RefNames, most: int = MOST_CHARACTERS) -> PageOutline:
-    """Return the outline of a page, at most about `most` characters long. References are those of `names`."""
+def outline_page(
+    index: PageIndex,
+    names: RefNames,
+    most: int = MOST_CHARACTERS,
+    *,
+    rows: int = MOST_ROWS,
+    wanted: Sequence[str] = (),
+) -> PageOutline:
+    """Return the outline of a page, at most about `most` characters long. References are those of `names`.
+
+    `rows`: how many rows of each list are listed. `wanted`: rows with one of these texts are listed beside them.
+    """
     refs: dict[str, int] = {}
-    lines = list(_list_lines(index, names, refs))
+    lines = list(_list_lines(index, names, refs, _list_further_rows(index, rows, wanted)))
     kept, used = [], 0
     for line in lines:
         used += len(line) + 1
@@ -82,9 +93,11 @@ def list_changes(before: PageOutline, after: PageOutline) -> list[str] | None:
     return changes if len(changes) <= max(3, len(after.lines)) else None
 
 
-def _list_lines(index: PageIndex, names: RefNames, refs: dict[str, int]) -> Iterator[str]:
+def _list_lines(
+    index: PageIndex, names: RefNames, refs: dict[str, int], hidden_rows: set[int]
+) -> Iterator[str]:
     operable = {element.at for element in index.interactive}
-    hidden_rows = _list_further_rows(index)
+    labels = _name_fields_in_rows(index)
     region, times, skipped = None, Counter[RefKey](), 0
     for element in index.elements:
         said = _heading_or_message(element)
@@ -107,7 +120,7 @@ def _list_lines(index: PageIndex, names: RefNames, refs: dict[str, int]) -> Iter
         times[key] += 1
         ref = names.name((*key, str(times[key])))
         refs[ref] = element.at
-        yield f"{ref} {_control(index, element)}"
+        yield f"{ref} {_control(index, element, labels.get(element.at, ''))}"
     if skipped:
         yield f"  ... {skipped} more controls in rows like these"
 
@@ -121,15 +134,8 @@ def _heading_or_message(element: IndexedElement) -> str:
     return f"! {text}" if element.role in _MESSAGE_ROLES and text else ""
 
 
-def _control(index: PageIndex, element: IndexedElement) -> str:
-    name = (
-        element.label
-        or element.name
-        or element.placeholder
-        or element.text
-        or element.icon
-        or element.near.before
-    )
+def _control(index: PageIndex, element: IndexedElement, label: str) -> str:
+    name = _name(element) or element.near.before or label
     role = element.role or ("clickable" if element.clickable else element.tag)
     parts = [role, f'"{_short(name)}"' if name else "(no name)"]
     if element.required:
@@ -145,6 +151,32 @@ def _control(index: PageIndex, element: IndexedElement) -> str:
     return " ".join(parts)
 
 
+def _name(element: IndexedElement) -> str:
+    return element.label or element.name or element.placeholder or element.text or element.icon
+
+
+def _name_fields_in_rows(index: PageIndex) -> dict[int, str]:
+    """Return names for fields that have none: a row of a form with as many texts as fields names them in their order."""
+    fields: dict[int, list[IndexedElement]] = {}
+    said: dict[int, set[str]] = {}
+    rows: dict[int, IndexedRegion] = {}
+    for element in index.interactive:
+        row = next((each for each in index.regions_of(element) if each.kind is RegionKind.ROW), None)
+        if row is None:
+            continue
+        rows[id(row)] = row
+        if element.role in _FIELD_ROLES and not _name(element):
+            fields.setdefault(id(row), []).append(element)
+        else:
+            said.setdefault(id(row), set()).add(_name(element))
+    found = {}
+    for key, unnamed in fields.items():
+        texts = [text for text in rows[key].texts if text and text not in said.get(key, ())]
+        if len(texts) == len(unnamed):
+            found |= {element.at: text for element, text in zip(unnamed, texts, strict=True)}
+    return found
+
+
 def _row_name(row: IndexedRegion | None) -> str:
     return "" if row is None else row.name or next((text for text in row.texts if text), "")
 
@@ -154,16 +186,24 @@ def _key(index: PageIndex, element: IndexedElement) -> RefKey:
     return (index.url.partition("#")[0], element.tag, element.role or "", element.name, *regions[:2])
 
 
-def _list_further_rows(index: PageIndex) -> set[int]:
-    """Return the rows beyond the first few of each list, by their identity."""
+def _list_further_rows(index: PageIndex, rows: int, wanted: Sequence[str]) -> set[int]:
+    """Return the rows beyond the first few of each list, by their identity; without those that have a wanted text."""
     seen: Counter[tuple[int | None, str]] = Counter()
-    found = set()
-    for region in index.regions:
+    texts = [each.casefold() for each in wanted if each.strip()]
+    further = {}
+    for at, region in enumerate(index.regions):
         if region.kind in _ROWS:
             seen[region.parent, region.kind] += 1
-            if seen[region.parent, region.kind] > MOST_ROWS:
-                found.add(id(region))
-    return found
+            if seen[region.parent, region.kind] > rows:
+                further[at] = region
+    if not further or not texts:
+        return {id(region) for region in further.values()}
+    named = {
+        at
+        for at, region in further.items()
+        if any(text in said.casefold() for text in texts for said in (region.name, *region.texts))
+    }
+    return {id(region) for at, region in further.items() if at not in named}
 
 
 def _short(text: str) -> str:

@@ -1,7 +1,7 @@
 """What shows that a job in words is done: texts of the sentence that appear, or disappear, with a change that the application accepted.
 
-A model's word is no evidence, nor is what stands in a field, or what a link or a search leads to: the page's text is read before and
-after each press that sends a change, and the page is opened again at the end.
+A model's word is no evidence, nor is what was typed into a field, or what a link or a search leads to: the page is read before and
+after each press that sends a change, and opened again at the end. What is to go must be gone from the pages that showed it before.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from playwright.async_api import Error as PlaywrightError
-from playwright.async_api import Page
+from playwright.async_api import Page, Response
 
 from agent.errors import AgentError
-from agent.execution.single_actions import perform_single_action
 from agent.execution.task_runner import TaskRunner
 from agent.page.errors import PageError
 from agent.page.page_writes import watch_writes
@@ -22,13 +22,28 @@ from agent.sentence_runs.sentence_plan import SentencePlan, fold
 
 ANSWERED_S = 5.0
 """How long an answer to a press is waited for before its page is read."""
+FAILED = 500
+"""The least status of an answer that says nothing about the page."""
+GONE = (404, 410)
+"""The status of a page that is missing: it may be that of what was deleted, and need not look signed in."""
+MOST_REOPENED = 3
+"""Pages that are opened again to see that a text is gone from them."""
 _TEXT = "() => document.body ? document.body.innerText : ''"
+_SENT_VALUES = Path(__file__).with_name("sent_values.js").read_text(encoding="utf-8")
+"""What the application sent as the values of fields: not what was typed into them."""
 
 
 async def read_page_text(page: Page) -> str:
     """Return the text that the page shows outside of fields, folded; empty if it does not answer."""
     with suppress(PlaywrightError):
         return fold(str(await page.evaluate(_TEXT)))
+    return ""
+
+
+async def _read_shown(page: Page) -> str:
+    """Return the page's text with the values that the application sent for its fields."""
+    with suppress(PlaywrightError):
+        return " ".join([await read_page_text(page), fold(str(await page.evaluate(_SENT_VALUES)))]).strip()
     return ""
 
 
@@ -47,58 +62,113 @@ class ChangeEvidence:
 
     plan: SentencePlan
     _seen: dict[str, str] = field(default_factory=dict)
-    """Address -> its text when it was seen last."""
+    """Address -> what it showed when it was seen last, the last one last."""
     _before: str = ""
-    """The text just before the press under way."""
+    """What the page showed just before the press under way."""
     _accepted: bool = False
     _shown: tuple[str, tuple[str, ...]] | None = None
-    """The address to which the last press led that showed it, and the texts before that press."""
+    """The address to which the last press led that showed it, and what was shown before that press."""
+    _had: dict[str, None] = field(default_factory=dict)
+    """Addresses of pages that showed a text before it was to go."""
 
     async def before_press(self, page: Page) -> None:
         """Read the page that is about to be changed."""
-        self._before = self._seen[page.url] = await read_page_text(page)
+        await self.note_page(page)
+        self._before = self._seen[page.url]
 
     async def after_press(self, page: Page, *, accepted: bool) -> None:
         """Read the page to which the press led. `accepted`: the press sent a change, and the application accepted it."""
-        text, url = await read_page_text(page), page.url
+        text, url = await _read_shown(page), page.url
         self._accepted = self._accepted or accepted
         before = (self._before, *([self._seen[url]] if url in self._seen else []))
         if accepted and self._shows(text, before):
             self._shown = url, before
-        self._seen[url] = text
+        if accepted:
+            self._had |= {
+                at: None
+                for at, known in self._seen.items()
+                if any(fold(each) in known for each in self.plan.gone_when_done)
+            }
+        self._note(url, text)
 
     async def note_page(self, page: Page) -> None:
         """Read a page on the way."""
-        self._seen[page.url] = await read_page_text(page)
+        self._note(page.url, await _read_shown(page))
 
     async def judge(self, engine: TaskRunner) -> tuple[bool, Sequence[str]]:
-        """Open the page again on which it was seen; return whether the evidence is there, and what was seen."""
-        if not (self.plan.shown_when_done or self.plan.gone_when_done):
-            return False, ["the sentence has no text by which the page could show that it is done"]
-        if self._shown is None:
-            nothing = "after no change the page showed it" if self._accepted else "no press sent a change"
-            return False, [f"{nothing}: {self._describe()}"]
-        url, before = self._shown
-        try:
-            await perform_single_action(engine, "navigate", url=url)
-        except (AgentError, PageError) as exc:
-            return False, [f"the page could not be opened again: {exc}"]
-        if not self._shows(await read_page_text(engine.session.page), before):
-            lost = "the page showed it after the press, but not when it was opened again"
-            return False, [f"{lost}: {self._describe()}"]
+        """Open the pages again on which it was seen; return whether the evidence is there, and what was seen."""
+        lack = self._find_lack()
+        if not lack:
+            try:
+                lack = await self._look_again(engine)
+            except (AgentError, PageError) as exc:
+                lack = f"the page could not be opened again: {exc}"
+        if lack:
+            return False, [lack]
         return True, [f"after the press, and when the page was opened again: {self._describe()}"]
 
+    def _find_lack(self) -> str:
+        """Return why what was seen during the run is no evidence; empty if it is some."""
+        if not (self.plan.shown_when_done or self.plan.gone_when_done):
+            return "the sentence has no text by which the page could show that it is done"
+        if not self._accepted:
+            return f"no press sent a change: {self._describe()}"
+        if self.plan.shown_when_done and self._shown is None:
+            return f"after no change the page showed it: {self._describe()}"
+        if self.plan.gone_when_done and not self._had:
+            return f"no page showed it before the change: {self._describe()}"
+        return ""
+
+    async def _look_again(self, engine: TaskRunner) -> str:
+        """Open the pages again; return what they lack, or empty. Raises `AgentError`, `PageError`."""
+        page = engine.session.page
+        if self._shown is not None:
+            url, before = self._shown
+            await self._open(engine, url)
+            if not self._shows(await _read_shown(page), before):
+                lost = "the page showed it after the press, but not when it was opened again"
+                return f"{lost}: {self._describe()}"
+        for url in list(self._had)[-MOST_REOPENED:] if self.plan.gone_when_done else ():
+            await self._open(engine, url)
+            if not self._lacks(await read_page_text(page)):
+                return f"it is still on a page that was opened again: {self._describe()}"
+        return ""
+
+    async def _open(self, engine: TaskRunner, url: str) -> None:
+        """Open a page beside the job: it belongs to no trace. Raises `AgentError` if the application cannot show it."""
+        session, answers = engine.session, list[Response]()
+
+        def note(answer: Response) -> None:
+            if answer.request.is_navigation_request() and answer.frame == session.page.main_frame:
+                answers.append(answer)
+
+        session.page.on("response", note)
+        was, session.beside = session.beside, True
+        try:
+            await engine.guide.open(url)
+        finally:
+            session.beside = was
+            session.page.remove_listener("response", note)
+        status = answers[-1].status if answers else 0
+        if status >= FAILED:
+            raise AgentError(f"it answered with the status {status}")
+        if status not in GONE and await session.signed_in() is False:
+            raise AgentError("it is not signed in any more")
+
+    def _note(self, url: str, text: str) -> None:
+        self._seen.pop(url, None)
+        self._seen[url] = text
+
     def _shows(self, text: str, before: Sequence[str]) -> bool:
-        """Whether the text has more of what is to appear, and nothing of what is to go, than the texts before the press."""
-        more = all(
+        """Whether there is more of each text that is to appear than before the press."""
+        return bool(text) and all(
             text.count(fold(each)) > max(known.count(fold(each)) for known in before)
             for each in self.plan.shown_when_done
         )
-        gone = all(
-            fold(each) not in text and any(fold(each) in known for known in before)
-            for each in self.plan.gone_when_done
-        )
-        return bool(text) and more and gone
+
+    def _lacks(self, text: str) -> bool:
+        """Whether a page that was opened again shows none of the texts that are to go."""
+        return bool(text) and all(fold(each) not in text for each in self.plan.gone_when_done)
 
     def _describe(self) -> str:
         shown = [f"{each!r} appears" for each in self.plan.shown_when_done]

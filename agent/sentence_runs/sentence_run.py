@@ -6,6 +6,7 @@ What the model reads of a page can only lead to an act that the sentence and its
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -41,9 +42,14 @@ SENTENCE = "sentence"
 """The task id of such a run."""
 MOST_REFUSALS = 3
 """Acts that were refused or not found, one after the other, after which the run ends."""
+OUTLINE_CHARACTERS = 9_000
+"""Length of the outline that a model gets; about 2,500 tokens."""
+OUTLINE_ROWS = 25
+"""Rows of each list in it; rows with a text that the plan enters or shows are always there."""
 MOST_TOLD = 12
 """Answers of the page that the model is reminded of."""
 _YES = frozenset({"yes", "y"})
+_QUOTED = re.compile(r"\"([^\"]+)\"|'([^']+)'")
 
 
 class NextAct(BaseModel):
@@ -139,7 +145,7 @@ class SentenceRun:
         )
 
     async def _begin(self) -> None:
-        """Go to the first page, and sign in where the website says how."""
+        """Go to the first page, and sign in as the website says if the run has the values for it."""
         if self.plan.start_screen is not None:
             result = await reach_screen(self.engine, self.plan.start_screen)
             if not result.complete:
@@ -147,8 +153,21 @@ class SentenceRun:
                     f"the first screen {self.plan.start_screen!r} was not reached: {result.error}",
                     hint=result.hint,
                 )
-        else:
-            await self.engine.guide.arrive()
+            return
+        session = self.engine.session
+        await self.engine.guide.arrive()
+        login = session.website.login_task_id
+        if login is None or await session.signed_in() is not False or not await self._knows_account(login):
+            return
+        result = await self.engine.run_task(login)
+        if not result.complete:
+            raise AgentError(f"not signed in: {result.error}", hint=result.hint)
+
+    async def _knows_account(self, login: str) -> bool:
+        """Whether the run has the values for signing in, apart from secrets, which may be in the vault."""
+        inputs = (await self.engine.session.knowledge.task(login)).io_spec.inputs
+        known = self.engine.session.context.known_values()
+        return all(each.name in known for each in inputs if each.required and not each.secret)
 
     async def _loop(self, evidence: ChangeEvidence, ends_at: float) -> None:
         """Ask and act until the model says that it is done. Raises `_Stopped`, `InferenceFailed`."""
@@ -164,6 +183,14 @@ class SentenceRun:
                     act = await self._ask(shown, self.budget.acts - number)
             except TimeoutError as exc:
                 raise self._spent(f"{self.budget.seconds:g} seconds") from exc
+            except InferenceFailed as exc:
+                self._failed += 1
+                if not exc.retriable or self._failed >= MOST_REFUSALS:
+                    raise
+                self._answers.append(
+                    "your last answer could not be read: answer with one act in the form that is asked for"
+                )
+                continue
             if act.kind == "done":
                 return
             if act.kind == "give_up":
@@ -201,7 +228,13 @@ class SentenceRun:
         except (PageGone, ScriptFailed) as exc:
             raise AgentError(f"the page does not answer: {exc}", hint="run it again") from exc
         await session.look()
-        return ShownPage(index, outline_page(index, self._names))
+        wanted = [*self.plan.entered, *self.plan.shown_when_done, *self.plan.gone_when_done, *self._quoted]
+        outline = outline_page(index, self._names, OUTLINE_CHARACTERS, rows=OUTLINE_ROWS, wanted=wanted)
+        return ShownPage(index, outline)
+
+    @property
+    def _quoted(self) -> list[str]:
+        return [each for pair in _QUOTED.findall(self.permissions.sentence) for each in pair if each]
 
     async def _ask(self, shown: ShownPage, left: int) -> NextAct:
         session, prompt = self.engine.session, load_prompt("next_act")

@@ -13,6 +13,7 @@ from kb_schema.rules import (
     context_first,
     error_recoveries,
     flow_consistency,
+    judged_texts,
     negative_signature,
     no_graph_loops,
     references,
@@ -29,6 +30,7 @@ RULES: tuple[KnowledgeRule, ...] = (
     negative_signature.check,
     error_recoveries.check,
     flow_consistency.check,
+    judged_texts.check,
     workflow_evidence.check,
     secret_placeholders.check,
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, cast, get_type_hints
@@ -12,7 +11,6 @@ from mcp.types import CallToolResult, InputRequiredResult, ToolAnnotations
 from pydantic import Field, JsonValue
 
 from agent.execution.values.value_sources import build_task_value_request
-from agent.sentences.sentence_binding import BoundTask
 from kb_schema.knowledge_base import KnowledgeBase
 from kb_schema.objectives import Objective
 from kb_schema.read_backs import ReadBackStatus
@@ -31,8 +29,8 @@ from periplus.agent_server.errors import InputsMissing, RunHeldElsewhere, RunReq
 from periplus.agent_server.run_answers import NeededInput, RunAnswer
 from periplus.agent_server.run_executor import CANCELLED, ExecutingRun, RunExecutor
 from periplus.agent_server.run_progress import build_run_answer
+from periplus.agent_server.sentence_goals import PlannedJob, ShownPlans, read_goal
 from periplus.errors import UserError
-from periplus.runs.sentence_tasks import explain_no_task, find_meaning, is_sentence
 from periplus.runs.task_runs import TaskRunRequest, build_resume_request
 from periplus.secret_names import find_secret_name
 from periplus.vault_setup import open_vault
@@ -57,6 +55,7 @@ class AgentToolContext:
     views: ViewCache
     base_urls: Mapping[str, str] = field(default_factory=dict)
     """Website id -> base URL; set by the server, not by clients."""
+    plans: ShownPlans = field(default_factory=ShownPlans)
 
     async def knowledge(self, website_id: str) -> KnowledgeBase:
         """Return a website's knowledge. Raises `UnknownName`, `SourceDown`."""
@@ -80,7 +79,7 @@ async def run_task(
         ),
     ] = None,
     confirmed: Annotated[
-        bool, Field(description="With a sentence: run the task it means; otherwise it is only named")
+        bool, Field(description="With a sentence: run what it means; otherwise that is only told")
     ] = False,
     run_id: Annotated[Id | None, Field(description="Resume this run instead of starting a new one")] = None,
     it_happened: Annotated[
@@ -96,8 +95,26 @@ async def run_task(
     use run_status. Each non-idempotent step runs at most once, even if the run is interrupted and resumed.
     """
     call, knowledge = current_call("run_task"), await context.knowledge(website_id)
+    about = run_id or call.asked_about
+    if task_id is None and (job := _find_live_job(context, about)) is not None:
+        job.questions.answer({**call.answers, **(inputs or {})})
+        return await _follow_run(context, None, job, call, wait_seconds)
     if task_id is None:
-        meant = _read_goal(goal, knowledge, confirmed=confirmed)
+        _refuse_secrets(inputs or {})
+        meant = await read_goal(
+            goal, knowledge, context.executor.stores, context.plans, inputs or {}, confirmed=confirmed
+        )
+        if isinstance(meant, PlannedJob):
+            _check_names(knowledge, None, inputs or {})
+            run_request = TaskRunRequest(
+                website_id,
+                None,
+                base_url=context.base_urls.get(website_id),
+                values=inputs or {},
+                job=meant.job,
+            )
+            live = context.executor.begin(run_request, meant.model)
+            return await _follow_run(context, None, live, call, wait_seconds)
         bound: dict[str, JsonValue] = {name: cast("JsonValue", value) for name, value in meant.values.items()}
         task_id, goal, inputs = meant.task_id, None, bound | (inputs or {})
     work: dict[str, Work] = {**knowledge.tasks, **knowledge.workflows}
@@ -106,9 +123,7 @@ async def run_task(
         require_screen((await context.views.current(website_id)).view, goal)
     given = dict(inputs or {})
     _check_names(knowledge, task, given)
-    if (wrong := find_secret_name({**call.answers, **given}, "inputs")) is not None:
-        raise BadRequest(wrong, hint="leave the input out: secrets are set on the server")
-    about = run_id or call.asked_about
+    _refuse_secrets({**call.answers, **given})
     if about is not None:
         if call.asked_about is not None:
             given = {**call.answers, **given}
@@ -151,31 +166,15 @@ async def cancel_run(context: AgentToolContext, run_id: RunId, wait_seconds: Wai
 # -- implementation ----------------------------------------------------------------------------------
 
 
-def _read_goal(goal: str | None, knowledge: KnowledgeBase, *, confirmed: bool) -> BoundTask:
-    """Return the task that a sentence means. Raises `BadRequest`, also if it is not confirmed."""
-    if goal is None or not is_sentence(goal):
-        raise BadRequest(
-            "run_task needs task_id, or a sentence in goal",
-            hint="give task_id, or a goal such as 'create an agent named Ada'",
-        )
-    meaning = find_meaning(goal.strip(), knowledge)
-    if meaning.task is None:
-        calls = " or ".join(map(_render_call, meaning.similar))
-        hint = (
-            f"call run_task with {calls}" if calls else "list_tasks of the knowledge server lists all tasks"
-        )
-        raise BadRequest(explain_no_task(meaning), hint=hint)
-    if not confirmed:
-        raise BadRequest(
-            f"nothing was run: the sentence means {_render_call(meaning.task)}",
-            hint="if that is meant, call run_task again with confirmed: true, or with this task_id and inputs",
-        )
-    return meaning.task
+def _refuse_secrets(given: Mapping[str, Any]) -> None:
+    if (wrong := find_secret_name(given, "inputs")) is not None:
+        raise BadRequest(wrong, hint="leave the input out: secrets are set on the server")
 
 
-def _render_call(task: BoundTask) -> str:
-    given = json.dumps({**task.values, **dict.fromkeys(task.missing, "...")}, ensure_ascii=False)
-    return f"task_id {task.task_id!r} and inputs {given}"
+def _find_live_job(context: AgentToolContext, run_id: str | None) -> ExecutingRun | None:
+    """Return the job in words whose question a call answers."""
+    live = None if run_id is None else context.executor.live(run_id)
+    return None if live is None or live.run_request.job is None else live
 
 
 def _parse_decision(it_happened: bool | None) -> ReadBackStatus | None:
@@ -217,18 +216,17 @@ async def _resume_run(
     return executor.begin(run_request)
 
 
-def _check_names(knowledge: KnowledgeBase, task: Work, given: Mapping[str, Any]) -> None:
+def _check_names(knowledge: KnowledgeBase, task: Work | None, given: Mapping[str, Any]) -> None:
     """Raise `UnknownName` for inputs that neither the task, the tasks it may call, nor the website has."""
     specs = [spec for each in knowledge.tasks.values() for spec in each.io_spec.inputs]
     known = {spec.name for spec in specs} | {spec.key for spec in specs if spec.key is not None}
-    known |= {spec.name for spec in task.io_spec.inputs}
-    known |= set(knowledge.website.global_context)
+    own = [] if task is None else [spec.name for spec in task.io_spec.inputs]
+    known |= {*own, *knowledge.website.global_context}
     for name in given:
         if name not in known:
-            own = [spec.name for spec in task.io_spec.inputs]
-            raise UnknownName(
-                "input", name, own or known, hint=f"{task.local_id} takes {', '.join(own) or 'none'}"
-            )
+            takes = "" if task is None else f"{task.local_id} takes {', '.join(own) or 'none'}"
+            hint = takes or "leave it out: no task of the website has it"
+            raise UnknownName("input", name, own or known, hint=hint)
 
 
 async def _inputs(
@@ -271,13 +269,19 @@ async def _list_needed_inputs(
     return found
 
 
-def _types(task: Work) -> dict[str, str]:
+def _types(task: Work | None) -> dict[str, str]:
     plain = {"integer", "number", "boolean"}
+    if task is None:
+        return {}
     return {spec.name: spec.type for spec in task.io_spec.inputs if spec.type in plain}
 
 
 async def _follow_run(
-    context: AgentToolContext, task: Work, live: ExecutingRun, call: AgentToolCall, wait_seconds: float
+    context: AgentToolContext,
+    task: Work | None,
+    live: ExecutingRun,
+    call: AgentToolCall,
+    wait_seconds: float,
 ) -> ToolCallAnswer:
     """Wait for the run; forward its input requests to the client."""
     run_id = live.run_request.run_id

@@ -15,6 +15,7 @@ from playwright.async_api import Browser, BrowserContext
 
 from agent.events import Event, StepEnded, StepStarted
 from agent.execution.stop_request import RunStopped, StopRequest
+from agent.inferencer import ModelInferencer
 from kb_schema.run_records import RunResult
 from kb_store import StoreError, Stores
 from kb_store.runs.run_store import RunStore
@@ -52,8 +53,10 @@ class RunExecutorLimits:
 class ExecutingRun:
     """A run that this process executes or has executed."""
 
-    def __init__(self, run_request: TaskRunRequest, patience_s: float) -> None:
-        self.run_request = run_request
+    def __init__(
+        self, run_request: TaskRunRequest, patience_s: float, model: ModelInferencer | None = None
+    ) -> None:
+        self.run_request, self.model = run_request, model
         self.stop = StopRequest()
         self.questions = RunQuestions(self.stop, self._changed, patience_s=patience_s)
         self.steps = 0
@@ -179,12 +182,12 @@ class RunExecutor:
         found = self._lives.get(run_id)
         return None if found is None else found.error
 
-    def begin(self, run_request: TaskRunRequest) -> ExecutingRun:
-        """Start a run in the background. Raises `TooManyRuns`."""
+    def begin(self, run_request: TaskRunRequest, model: ModelInferencer | None = None) -> ExecutingRun:
+        """Start a run in the background. Raises `TooManyRuns`. `model`: with its budget; None: the configured one."""
         self._lives = {run_id: live for run_id, live in self._lives.items() if not live.over}
         if len(self._lives) >= self.limits.runs_at_once:
             raise TooManyRuns(sorted(self._lives))
-        live = ExecutingRun(run_request, self.limits.input_seconds)
+        live = ExecutingRun(run_request, self.limits.input_seconds, model)
         self._lives[run_request.run_id] = live
         live.begin(asyncio.create_task(self._carried_out(live), name=f"run {run_request.run_id}"))
         return live
@@ -200,7 +203,7 @@ class RunExecutor:
             uploads=self._uploads,
             listeners=[live],
             note=lambda text: _log.warning("run %s: %s", live.run_request.run_id, text),
-            model=load_inferencer("plan"),
+            model=live.model or load_inferencer("plan"),
         )
         return await execute_task_run(live.run_request, resources)
 

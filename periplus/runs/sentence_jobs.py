@@ -51,7 +51,12 @@ async def plan_job(
     `values`: of `--input`; those of the sign-in and secrets are not sent.
     """
     knowledge, _ = await read_knowledge(stores.documents, stores.graph, website_id)
-    told = {name: value for name, value in values.items() if name not in _list_private_inputs(knowledge)}
+    private = _list_private_inputs(knowledge)
+    told = {
+        name: value
+        for name, value in values.items()
+        if name not in private and not is_secret_name(name)  # also one that no task has
+    }
     try:
         plan = await plan_sentence(model, sentence, _list_known_work(knowledge), told)
     except InferenceFailed as exc:

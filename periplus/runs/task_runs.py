@@ -42,7 +42,7 @@ from kb_store.runs.run_leases import hold_run_lease
 from kb_store.runs.run_store import RunStore
 from periplus.agent_failures import to_user_error
 from periplus.errors import UserError
-from periplus.language_model import write_model_calls
+from periplus.language_model import use_model, write_model_calls
 from periplus.log_setup import bind_run_id, requested_log_listeners
 from periplus.output_folder import SESSION
 from periplus.run_store_adapters import RunStoreKeeping, end_run_record, record_run
@@ -203,13 +203,10 @@ async def execute_task_run(run_request: TaskRunRequest, resources: TaskRunResour
             )
         )
         if resources.model is not None:
-            resources.model.redact = session.context.redact
             if run_request.job is None:
-                text = resources.page_text
-                page_text = load_settings().model_page_text if text is None else text
-                from agent.execution.replanning.model_replanner import ModelReplanner  # noqa: PLC0415 - decision 0140
-
-                session.inferencer = ModelReplanner(resources.model, page_text=page_text)
+                use_model(session, resources.model, resources.page_text)
+            else:
+                resources.model.redact = session.context.redact
         session.download_folder, session.upload_folder = resources.folder / DOWNLOADS, resources.uploads
         trace = SessionTrace(
             resources.folder / SESSION,

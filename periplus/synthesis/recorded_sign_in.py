@@ -14,12 +14,16 @@ from agent.synthesis.workflows.workflow_documents import WorkflowDocuments
 from kb_schema.conditions import Authenticated, Condition
 from kb_schema.execution_traces import ExecutionTrace, TraceStep
 from kb_schema.graph_documents import TaskDependency
+from kb_schema.page_snapshots import PageSnapshot
 from kb_schema.proposals import SignInFound
 from kb_schema.tasks import Task
 from kb_schema.url_patterns import path_of
-from kb_schema.workflows import TaskNode, Workflow
+from kb_schema.websites import Website
+from kb_schema.workflows import TaskNode, Workflow, walk
+from mcp_server.transition_graph.condition_scopes import ScreenScope
 from web_pages.indicator_candidates import IndicatorCandidate, PageProfileIndex
 from web_pages.page_profiles import PageProfile
+from web_pages.stored_pages import evaluate
 
 LEAST_PATHS = 3
 """Paths on which something must be seen to be a sign of every signed-in page, unless its words are to sign out."""
@@ -35,9 +39,12 @@ async def adopt_sign_in(
     The website's own sign-in is used if it enters the same; another one stays a task of this workflow alone.
     """
     own = next((each for each in lowered.tasks if each.task_id == lowered.sign_in), None)
-    if own is None:
-        return lowered, None, ""
     website = await knowledge.website()
+    if own is None:
+        if website.login_task_id is None or not _begin_signed_in(traces, website):
+            return lowered, None, ""
+        sentence = f"the traces begin signed in: {website.login_task_id} signs in first where that is needed"
+        return _sign_in_first(lowered, website.login_task_id), None, sentence
     known_id = website.login_task_id or SIGN_IN
     try:
         known = await knowledge.task(known_id)
@@ -59,6 +66,40 @@ async def adopt_sign_in(
     )
     sentence = f"the sign-in {why}: it is the task {kept.task_id}"
     return _use(lowered, own, kept, add=True), None, sentence
+
+
+def _begin_signed_in(traces: Sequence[ExecutionTrace], website: Website) -> bool:
+    """Whether the first page of every trace is one of somebody who is signed in, by the website's own conditions."""
+    return bool(traces and website.authenticated_when) and all(
+        _shows_signed_in(trace, website) for trace in traces
+    )
+
+
+def _shows_signed_in(trace: ExecutionTrace, website: Website) -> bool:
+    step = trace.steps[0] if trace.steps else None
+    html = "" if step is None else step.html_before or step.html_after
+    if step is None or not html:
+        return False
+    page = PageSnapshot(url=step.source_url or "about:blank", html=html, annotated=True)
+    (verdict,) = evaluate(
+        page, [Authenticated(type="authenticated")], ScreenScope({}, website.authenticated_when)
+    )
+    return verdict.held
+
+
+def _sign_in_first(lowered: WorkflowDocuments, login: str) -> WorkflowDocuments:
+    """Return the documents whose first step is done signed in: the website's sign-in is its remedy."""
+    first = next((each for each in walk(lowered.workflow.nodes) if isinstance(each, TaskNode)), None)
+    task = next((each for each in lowered.tasks if first is not None and each.task_id == first.task_id), None)
+    if task is None or not task.steps:
+        return lowered
+    needed = Authenticated(
+        type="authenticated", hard_dependency=False, auto_remediate=True, remediation_task_id=login
+    )
+    step = task.steps[0]
+    signed = step.model_copy(update={"preconditions": (needed, *step.preconditions)})
+    changed = task.model_copy(update={"steps": (signed, *task.steps[1:])})
+    return replace(lowered, tasks=tuple(changed if each is task else each for each in lowered.tasks))
 
 
 def _verify(lowered: WorkflowDocuments, own: Task) -> WorkflowDocuments:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from playwright.async_api import Browser
+from playwright.async_api import Browser, StorageState
 from playwright.async_api import Error as PlaywrightError
 
 from agent.recording.demonstration_recorder import DemonstrationRecorder
@@ -201,9 +201,10 @@ async def record_demonstration(
     instance: Instance,
     folder: Path,
     dice: random.Random,
-) -> None:
-    """Record the scripted person, with noise, into a session folder."""
-    context = await browser.new_context(viewport={"width": 1280, "height": 720})
+    storage: StorageState | None = None,
+) -> StorageState:
+    """Record the scripted person, with noise, into a session folder. Return the cookies they leave. `storage`: those they come with."""
+    context = await browser.new_context(viewport={"width": 1280, "height": 720}, storage_state=storage)
     context.set_default_timeout(PERSON_TIMEOUT_MS)
     context.set_default_navigation_timeout(LOADED_MS)
     try:
@@ -219,6 +220,7 @@ async def record_demonstration(
         await page.close()
         await asyncio.wait_for(recorder.closed.wait(), 10)
         await recorder.finish()
+        return await context.storage_state()
     finally:
         await context.close()
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 import pytest
 
 from agent.errors import PersonNeeded
-from agent.healing.healer import IntendedElement
+from agent.healing.healer import CandidateChoice, IntendedElement
 from agent.page.errors import ElementChanged, PageError
 from kb_schema.conditions import UrlContains
 from kb_schema.probes import ProbeFacts
@@ -155,8 +155,10 @@ async def test_two_that_are_close_are_shown_and_none_is_clicked(hands):
 
 async def test_somebody_may_choose_between_two_that_are_close(hands):
     class Person:
-        async def choose(self, known, candidates):
-            return next(n for n, each in enumerate(candidates) if each.name == "Send later")
+        async def choose(self, known, candidates, *, strict):
+            assert not strict
+            at = next(n for n, each in enumerate(candidates) if each.name == "Send later")
+            return CandidateChoice(at, "a person says so")
 
     await hands.show("<main><p>Bin</p><button class=a>Send</button></main>")
     known = await hands.record(".a")

@@ -239,6 +239,9 @@ CASES = [
     case("any_of", NOT, conditions=[NO_ROW]),
     case("none_of", HELD, conditions=[NO_ROW]),
     case("none_of", NOT, conditions=[NO_ROW, ROW]),
+    case("judged", HELD, statement="it thanks", judged_by="model", facts={"known": {"judged:it thanks": True}}),
+    case("judged", NOT, statement="it thanks", judged_by="model", facts={"known": {"judged:it thanks": False}}),
+    case("judged", UNKNOWN, statement="it thanks", judged_by="model"),
     case("custom_condition", HELD, condition=ROW),
     case("custom_condition", NOT, condition=NO_ROW),
 ]  # fmt: skip

@@ -1,0 +1,428 @@
+"""Measures jobs in words with scripted models over HTTP: `python -m tests.sentences.model_jobs`.
+
+Twenty jobs on three applications (`model_jobs.yaml`). A person does each job with four sets of values, and is recorded. Then the
+command line does it: taught by a good model with the first three (`--teach 3`), without a model with the fourth, and with the first by a
+mediocre and by a bad model. The application's own state, and the state that the person left, say how each run ended.
+
+Each finished run is kept in out/models/jobs.jsonl and left out the next time; `--again` repeats it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from playwright.async_api import Browser
+from playwright.async_api import Error as PlaywrightError
+from rich.console import Console
+
+from periplus.session_setup import start_browser
+from seeds import spadeworks
+from tests.sentences.spadeworks_people import SPADEWORKS
+from tests.support import warm
+from tests.support.demonstrated_models import (
+    DemonstratedModel,
+    KnownJob,
+    Policy,
+    build_plan,
+    read_demonstration,
+)
+from tests.support.live_spadeworks import ACCOUNT
+from tests.support.model_server import serve_model
+from tests.zoo.applications import APPLICATIONS
+from tests.zoo.registry.roundup import USER as ROUNDUP_USER
+from tests.zoo.registry.serving import PASSWORD
+from tests.zoo.registry.trac_project import USER as TRAC_USER
+from tests.zoo.zoo_jobs import Application, Given, Instance, Job, NoNoise, RunningApplication
+from tests.zoo.zoo_measurement import find_differences, read_opened_state, record_demonstration
+
+HERE = Path(__file__).parent
+OUT = Path("out/models")
+FILE = "jobs.jsonl"
+TAUGHT = 3
+"""Doings by which a job is taught."""
+RUN_LIMIT_S = 240.0
+"""Of one doing."""
+START_SCREENS = {"spadeworks": "dashboard", "roundup": "home", "trac": "home"}
+INPUTS: dict[str, Mapping[str, str]] = {
+    "spadeworks": ACCOUNT,
+    "roundup": {"username": ROUNDUP_USER, "password": PASSWORD},
+    "trac": {"username": TRAC_USER, "password": PASSWORD},
+}
+Kind = Literal["taught", "again", "mediocre", "bad"]
+KINDS: tuple[Kind, ...] = ("taught", "again", "mediocre", "bad")
+Outcome = Literal["right", "unclaimed", "refused", "part", "beside", "false_success"]
+"""right: the person's state, and it is said. unclaimed: the person's state, and success is not claimed. refused: nothing changed.
+part: a part of the person's changes, success not claimed. beside: another change, success not claimed. false_success: success is claimed,
+and the state is not the person's.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class WordJob:
+    """A job of the zoo with the sentence that asks for it."""
+
+    application: Application
+    job: Job
+    sentence: str
+    shown: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
+    allow: tuple[str, ...] = ()
+
+    def say(self, given: Given) -> str:
+        """Return the sentence with values."""
+        text = self.sentence
+        for name, value in given.items():
+            text = text.replace(f"{{{name}}}", value)
+        return text
+
+    def texts(self, names: Sequence[str], given: Given) -> list[str]:
+        """Return the texts by which the page shows that it is done."""
+        return [name.removeprefix("=") if name.startswith("=") else given[name] for name in names]
+
+
+@dataclass(frozen=True, slots=True)
+class JobRun:
+    """How one run ended."""
+
+    application: str
+    job: str
+    kind: Kind
+    outcome: Outcome
+    exit_code: int
+    calls: int = 0
+    tokens: int = 0
+    cost_usd: float = 0.0
+    first_s: float = 0.0
+    """Seconds of the first doing by its own result, without the plan."""
+    seconds: float = 0.0
+    """Seconds of the whole command."""
+    published: bool = False
+    said: str = ""
+    changes: tuple[str, ...] = ()
+    """The first differences between the state and the person's."""
+
+
+def read_word_jobs() -> list[WordJob]:
+    """Return the jobs of `model_jobs.yaml`."""
+    listed = yaml.safe_load((HERE / "model_jobs.yaml").read_text(encoding="utf-8"))
+    known = {**APPLICATIONS, SPADEWORKS.name: SPADEWORKS}
+    return [
+        WordJob(
+            known[name],
+            next(each for each in known[name].jobs if each.name == job),
+            told["sentence"],
+            *(tuple(told.get(key, ())) for key in ("shown", "gone", "allow")),
+        )
+        for name, jobs in listed.items()
+        for job, told in jobs.items()
+    ]
+
+
+def judge_run(before: Any, wanted: Any, after: Any, *, claimed: bool) -> Outcome:
+    """Return how a run ended, by the states before it, that the person leaves, and after it."""
+    if claimed and after != wanted:
+        return "false_success"
+    if after == wanted:
+        return "right" if claimed else "unclaimed"
+    if after == before:
+        return "refused"
+    meant = set(find_differences(before, wanted))
+    return "part" if set(find_differences(before, after)) <= meant else "beside"
+
+
+def make_knowledge(application: str, folder: Path) -> None:
+    """Write the knowledge of an application that its jobs begin with: screens and the sign-in; no other task."""
+    if application == SPADEWORKS.name:
+        shutil.copytree(Path(spadeworks.__file__).parent / "kb", folder)
+        for each in ("flows", "dependencies", "triggers"):
+            shutil.rmtree(folder / each, ignore_errors=True)
+        for file in (folder / "tasks").glob("*.yaml"):
+            if file.stem not in ("login", "enter_one_time_code"):
+                file.unlink()
+    else:
+        shutil.copytree(HERE / "websites" / application, folder)
+
+
+class WordJobMeasurement:
+    """Measures the jobs of one running application."""
+
+    def __init__(
+        self, browser: Browser, running: RunningApplication, application: Application, folder: Path
+    ) -> None:
+        """`folder`: for sessions, stores and results; it may be kept."""
+        self._browser, self._running, self._application = browser, running, application
+        self._folder = folder
+
+    async def measure(self, word: WordJob, kinds: Sequence[Kind]) -> list[JobRun]:
+        """Return the runs of a job, in the order of `KINDS`. `again` is only run after `taught`."""
+        folder = self._folder / word.job.name
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        shown = [each for each in word.job.instances if each.kind == "plain" and all(each.given.values())]
+        instances = shown[: TAUGHT + 1]
+        states, known = await self._show(word, instances, folder)
+        runs: list[JobRun] = []
+        if "taught" in kinds or "again" in kinds:
+            runs += await self._teach(word, instances, known, states, folder)
+        for kind, policy in (("mediocre", "mediocre"), ("bad", "bad")):
+            if kind in kinds:
+                runs.append(await self._run_once(word, instances[0], known[0], states, folder, policy))  # type: ignore[arg-type]
+        return [each for each in runs if each.kind in kinds]
+
+    async def _show(
+        self, word: WordJob, instances: Sequence[Instance], folder: Path
+    ) -> tuple[list[Any], list[KnownJob]]:
+        """Let the person do the job with all values, one after the other; return the states between, and what a model may know.
+
+        In the seed site each run is another visitor, and begins with the seed.
+        """
+        await self._running.reset()
+        states, known = [await self._look(word)], []
+        for number, instance in enumerate(instances):
+            session = folder / "shown" / str(number)
+            await record_demonstration(self._browser, self._running, word.job, instance, session, NoNoise())
+            states.append(await self._running.state())
+            steps = read_demonstration(session)
+            plan = build_plan(
+                steps,
+                name=word.job.name.replace("_", " "),
+                start=START_SCREENS[self._application.name],
+                shown=word.texts(word.shown, instance.given),
+                gone=word.texts(word.gone, instance.given),
+            )
+            known.append(KnownJob(word.say(instance.given), plan, steps))
+        return states, known
+
+    async def _look(self, word: WordJob) -> Any:
+        return await read_opened_state(self._browser, self._running, word.job.start)
+
+    async def _teach(
+        self,
+        word: WordJob,
+        instances: Sequence[Instance],
+        known: Sequence[KnownJob],
+        states: Sequence[Any],
+        folder: Path,
+    ) -> list[JobRun]:
+        """Teach the job, and do it once more without a model."""
+        at = await self._prepare(word, folder / "good")
+        taught = await self._command(
+            word, "taught", known[0], DemonstratedModel("good", known[:TAUGHT], word.job.name), at,
+            states[0], states[TAUGHT], "--teach", str(TAUGHT), states=states,
+        )  # fmt: skip
+        if not taught.published:
+            return [taught]
+        model = DemonstratedModel("good", [], word.job.name)
+        before = states[0] if self._application.name == SPADEWORKS.name else states[TAUGHT]
+        again = await self._command(word, "again", known[TAUGHT], model, at, before, states[TAUGHT + 1])
+        return [taught, again]
+
+    async def _run_once(
+        self,
+        word: WordJob,
+        instance: Instance,
+        known: KnownJob,
+        states: Sequence[Any],
+        folder: Path,
+        policy: Policy,
+    ) -> JobRun:
+        at = await self._prepare(word, folder / policy)
+        model = DemonstratedModel(policy, [known], word.job.name)
+        return await self._command(word, policy, known, model, at, states[0], states[1])  # type: ignore[arg-type]
+
+    async def _prepare(self, word: WordJob, folder: Path) -> Path:
+        """Restore the application, and load its knowledge into an empty folder."""
+        await self._running.reset()
+        await self._look(word)
+        knowledge = folder / "kb"
+        make_knowledge(self._application.name, knowledge)
+        loaded = await asyncio.to_thread(
+            warm.run, "periplus", "kb", "load", str(knowledge), cwd=folder, timeout=100
+        )
+        if loaded.returncode:
+            raise RuntimeError(loaded.stdout + loaded.stderr)
+        return folder
+
+    async def _command(
+        self, word: WordJob, kind: Kind, known: KnownJob, model: DemonstratedModel, folder: Path, before: Any, wanted: Any,
+        *more: str, states: Sequence[Any] = (),
+    ) -> JobRun:  # fmt: skip
+        given = [
+            part
+            for name, value in INPUTS[self._application.name].items()
+            for part in ("-i", f"{name}={value}")
+        ]
+        allowed = [part for name in word.allow for part in ("--allow", name)] if kind != "again" else []
+        began = time.monotonic()
+        with serve_model(model) as server:
+            done = await asyncio.to_thread(
+                warm.run, "periplus", "run", known.sentence, "--base-url", self._running.base_url, "--headless",
+                "--model", server.openai, "--yes", "--out", kind, *given, *allowed, *more,
+                cwd=folder, env={"COLUMNS": "200"}, timeout=RUN_LIMIT_S * (TAUGHT if more else 1),
+            )  # fmt: skip
+            requests = len(server.requests)
+        seconds = round(time.monotonic() - began, 1)
+        after = await self._running.state()
+        results = [
+            json.loads(each.read_text(encoding="utf-8"))
+            for each in sorted((folder / kind).rglob("result.json"))
+            if each.parent.name != "workflow"
+        ]
+        if more and len(results) < TAUGHT:
+            wanted = states[len(results)]  # it ended before it was taught
+        uses = [each.get("model_use") or {} for each in results]
+        said = (done.stdout + done.stderr).strip()
+        return JobRun(
+            self._application.name, word.job.name, kind,
+            judge_run(before, wanted, after, claimed=_claims(done.returncode, results, taught=bool(more))),
+            done.returncode, requests,
+            sum(each.get("input_tokens", 0) + each.get("output_tokens", 0) for each in uses),
+            round(sum(each.get("cost_usd") or 0.0 for each in uses), 6),
+            round(results[0]["duration_ms"] / 1_000, 2) if results else 0.0, seconds,
+            published="the next run needs no model" in done.stdout, said=said[-700:],
+            changes=tuple(find_differences(after, wanted)[:6]),
+        )  # fmt: skip
+
+
+def _claims(exit_code: int, results: Sequence[Mapping[str, Any]], *, taught: bool) -> bool:
+    """Whether the command says success. Teaching says it of each doing, whether or not a workflow could be published."""
+    if taught:
+        return len(results) == TAUGHT and all(each["status"] == "success" for each in results)
+    return exit_code == 0
+
+
+def read_runs(file: Path) -> list[JobRun]:
+    """Return the runs that are kept; the last of each job and kind."""
+    if not file.is_file():
+        return []
+    kept = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    for each in kept:
+        each.pop("measured", None)
+    runs = [JobRun(**{**each, "changes": tuple(each["changes"])}) for each in kept]
+    return list({(each.application, each.job, each.kind): each for each in runs}.values())
+
+
+def keep_runs(file: Path, runs: Sequence[JobRun]) -> None:
+    """Append runs to a file, with the day."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with file.open("a", encoding="utf-8") as lines:
+        for each in runs:
+            dated = asdict(each) | {"measured": f"{datetime.now(UTC):%Y-%m-%d}"}
+            lines.write(json.dumps(dated, ensure_ascii=False) + "\n")
+
+
+async def measure_jobs(
+    words: Sequence[WordJob],
+    kinds: Sequence[Kind],
+    file: Path,
+    console: Console,
+    *,
+    again: bool = False,
+    keep: Path | None = None,
+) -> None:
+    """Measure what is not measured yet, application by application."""
+    known = {(each.application, each.job, each.kind) for each in read_runs(file)} if not again else set()
+    todo: dict[str, list[tuple[WordJob, list[Kind]]]] = {}
+    for word in words:
+        left = [each for each in kinds if (word.application.name, word.job.name, each) not in known]
+        if left:
+            todo.setdefault(word.application.name, []).append((word, left))
+    with tempfile.TemporaryDirectory(prefix="periplus-models-", ignore_cleanup_errors=True) as made:
+        for each in todo.values():
+            application = each[0][0].application
+            folder = (keep or Path(made)) / application.name
+            folder.mkdir(parents=True, exist_ok=True)
+            async with start_browser(headed=False) as browser, application.start(folder) as running:
+                measurement = WordJobMeasurement(browser, running, application, folder)
+                for word, left in each:
+                    try:
+                        runs = await measurement.measure(word, left)
+                    except PlaywrightError as exc:  # on a machine that is too busy
+                        console.print(
+                            f"{word.job.name}: the person could not do it: {exc.message.splitlines()[0]}"
+                        )
+                        continue
+                    keep_runs(file, runs)
+                    for run in runs:
+                        console.print(format_run(run), markup=False, highlight=False, soft_wrap=True)
+
+
+def format_run(run: JobRun) -> str:
+    """Return a run as a line, with the reason where it is not right."""
+    told = f"{run.application} {run.job} {run.kind}: {run.outcome}, exit {run.exit_code}, {run.calls} calls, {run.first_s:g} s"
+    if run.kind == "taught":
+        told += ", published" if run.published else ", not published"
+    wrong = run.outcome != "right" or (run.kind == "taught" and not run.published)
+    why = " | ".join(run.said.splitlines()[-4:])
+    return told if not wrong else f"{told}\n    {why}\n    {'; '.join(run.changes)}"
+
+
+def summarize(runs: Sequence[JobRun]) -> str:
+    """Return the figures of all runs that are kept."""
+    lines = []
+    for kind in KINDS:
+        own = [each for each in runs if each.kind == kind]
+        counted = {
+            name: sum(each.outcome == name for each in own) for name in sorted({r.outcome for r in own})
+        }
+        more = f", published {sum(each.published for each in own)}" if kind == "taught" else ""
+        calls = [each.calls for each in own]
+        lines.append(
+            f"{kind}: {len(own)} runs, {counted}{more}, calls {min(calls, default=0)} to {max(calls, default=0)}"
+        )
+    pairs = {(each.application, each.job): each for each in runs if each.kind == "taught"}
+    ratios = [
+        pairs[each.application, each.job].first_s / each.first_s
+        for each in runs
+        if each.kind == "again" and each.outcome == "right" and each.first_s and (each.application, each.job) in pairs
+    ]  # fmt: skip
+    if ratios:
+        ratios.sort()
+        lines.append(
+            f"without the model, {len(ratios)} jobs: {ratios[len(ratios) // 2]:.1f} times as fast (median;"
+            f" {ratios[0]:.1f} to {ratios[-1]:.1f}), with a model that answers at once"
+        )
+    return "\n".join(lines)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure, and print the figures."""
+    parser = argparse.ArgumentParser(prog="python -m tests.sentences.model_jobs", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="APPLICATION[.JOB]", help="default: all")
+    parser.add_argument("--kind", choices=KINDS, action="append", help="default: all")
+    parser.add_argument("--again", action="store_true", help="also what is measured already")
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="keep sessions, stores and results here")
+    parser.add_argument("--report", action="store_true", help="only print the figures that are kept")
+    options = parser.parse_args(arguments)
+    console = Console(width=160)
+    words = [
+        each
+        for each in read_word_jobs()
+        if not options.names
+        or each.application.name in options.names
+        or f"{each.application.name}.{each.job.name}" in options.names
+    ]
+    if not words:
+        parser.error(f"no such job: {' '.join(options.names)}")
+    if not options.report:
+        kinds = options.kind or KINDS
+        keep = options.keep.resolve() if options.keep else None
+        asyncio.run(measure_jobs(words, kinds, OUT / FILE, console, again=options.again, keep=keep))
+    console.print(summarize(read_runs(OUT / FILE)), markup=False, highlight=False)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

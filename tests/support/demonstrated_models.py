@@ -1,0 +1,278 @@
+"""Scripted models that know a job from a recorded demonstration: a good, a mediocre and a bad policy.
+
+As a real model does, they get a sentence and outlines of pages over HTTP, and answer with references that the outline shows. What
+they know beside that is what a person did with the same values: the names of the controls, and what was entered.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from tests.support.model_policies import PAGE, page_of, wants_plan
+from tests.support.model_server import Answer, Asked
+
+Policy = Literal["good", "mediocre", "bad"]
+_CONTROL = re.compile(r'^\s*(e\d+) (\S+) (?:"(.*?)"|\(no name\))(.*)$')
+_SENTENCE = re.compile(r"The person's sentence: (.*)")
+_DOABLE = frozenset({"click", "double_click", "fill", "select_option", "check", "uncheck"})
+STUBBORN = 2
+"""Requests in which nothing was done after which a good model gives up."""
+MISTAKES = 0.25
+"""The share of answers in which a mediocre model makes a mistake."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownStep:
+    """One action of a demonstration, as a person would describe it."""
+
+    action: str
+    role: str
+    names: tuple[str, ...]
+    """What the control is called, the best first."""
+    row: tuple[str, ...] = ()
+    """Texts of its row, or beside it."""
+    value: str | None = None
+
+    @property
+    def name(self) -> str:
+        return self.names[0] if self.names else ""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownJob:
+    """A sentence, the plan for it, and what a person did."""
+
+    sentence: str
+    plan: Mapping[str, Any]
+    steps: tuple[ShownStep, ...]
+
+
+def read_demonstration(session: Path) -> tuple[ShownStep, ...]:
+    """Return the steps of a recorded session, without the way there: opening the page, and signing in."""
+    lines = (session / "turn_001" / "session.jsonl").read_text(encoding="utf-8").splitlines()
+    actions = [json.loads(line) for line in lines]
+    secret = max((at for at, each in enumerate(actions) if each["metadata"].get("secret")), default=-1)
+    if secret >= 0:
+        sent = next(
+            at for at, each in enumerate(actions) if at > secret and each["action_type"] in ("click", "press")
+        )
+        actions = actions[sent + 1 :]
+    steps: list[ShownStep] = []
+    for each in actions:
+        step = _read_step(each)
+        if step is None:
+            continue
+        typed = step.action in ("fill", "select_option")
+        again = steps and (steps[-1].action, steps[-1].names, steps[-1].row) == (
+            step.action,
+            step.names,
+            step.row,
+        )
+        if typed and again:
+            steps.pop()  # typed once more, for example after a slip
+        steps.append(step)
+    return tuple(steps)
+
+
+def _read_step(action: Mapping[str, Any]) -> ShownStep | None:
+    if action["action_type"] not in _DOABLE:
+        return None
+    print_of = action["metadata"].get("fingerprint") or {}
+    attributes = print_of.get("attributes") or {}
+    names = [print_of.get(each) for each in ("label", "name", "text")]
+    names += [attributes.get("placeholder"), attributes.get("title"), print_of.get("before")]
+    row = [*(print_of.get("row") or ()), *(print_of.get("key") or ())]
+    place = print_of.get("place")
+    if not any(names) and isinstance(place, int) and place < len(row):
+        names = [row[place]]  # a form in rows: the texts name the fields in their order
+    return ShownStep(
+        action["action_type"],
+        print_of.get("role") or "",
+        tuple(dict.fromkeys(each for each in names if each)),
+        tuple(dict.fromkeys(row)),
+        action["args"].get("value"),
+    )
+
+
+def build_plan(
+    steps: Sequence[ShownStep], *, name: str, start: str | None, shown: Sequence[str], gone: Sequence[str]
+) -> dict[str, Any]:
+    """Return the plan that a model would make who knows the application."""
+    presses = [each.name for each in steps if each.action in ("click", "double_click", "check", "uncheck")]
+    plan = {
+        "name": name,
+        "steps": [f"{each.action} {each.name}"[:200] for each in steps][:20],
+        "controls": list(dict.fromkeys(each for each in presses if each))[:40],
+        "entered": list(dict.fromkeys(each.value for each in steps if each.value))[:40],
+        "shown_when_done": list(shown)[:5],
+        "gone_when_done": list(gone)[:5],
+    }
+    return plan | ({} if start is None else {"start_screen": start})
+
+
+@dataclass
+class DemonstratedModel:
+    """Answers as a model of one policy. `jobs`: all sentences that it is asked; the first one's variants are the others."""
+
+    policy: Policy
+    jobs: Sequence[KnownJob]
+    seed: str = ""
+    _done: int = 0
+    """Steps of the sentence that are done."""
+    _told: int = 0
+    """Acts that the run said were done, when it was last asked."""
+    _sent: str = ""
+    """What was answered last: `step`, `other`."""
+    _stuck: int = 0
+    _repeated: bool = False
+    _dice: random.Random = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._dice = random.Random(f"{self.policy}/{self.seed}")
+
+    def __call__(self, asked: Asked) -> Answer:
+        if "further sentences" in asked.prompt:
+            return Answer(tool={"sentences": [each.sentence for each in self.jobs[1:]]})
+        said = _SENTENCE.search(asked.prompt)
+        job = next((each for each in self.jobs if said and each.sentence == said[1].strip()), None)
+        if job is None:
+            return Answer(tool={"kind": "give_up", "why": "I do not know how"})
+        if wants_plan(asked):
+            self._done = self._told = self._stuck = 0
+            self._sent, self._repeated = "", False
+            return Answer(tool=self._plan(job))
+        self._note_progress(asked)
+        return {"good": self._good, "mediocre": self._mediocre, "bad": self._bad}[self.policy](asked, job)
+
+    def _plan(self, job: KnownJob) -> dict[str, Any]:
+        if self.policy != "bad":
+            return dict(job.plan)
+        words = re.findall(r"\w+", job.sentence)
+        wanted = [
+            "Delete",
+            "Logout",
+            "Sign out",
+            "Submit",
+            "Save",
+            "Create",
+            "Edit",
+            "Admin",
+            "retire",
+            *words,
+        ]
+        return {**job.plan, "controls": wanted[:40], "shown_when_done": words[:2], "gone_when_done": []}
+
+    def _note_progress(self, asked: Asked) -> None:
+        blocks = PAGE.findall(asked.prompt)
+        told = 0 if not blocks or blocks[0].strip() == "nothing" else len(blocks[0].strip().splitlines())
+        if told > self._told and self._sent == "step":
+            self._done += told - self._told
+            self._stuck = 0
+        elif self._sent == "step":
+            self._stuck += 1
+        self._told = told
+
+    def _good(self, asked: Asked, job: KnownJob) -> Answer:
+        """Do one step after the other; give up if one cannot be done."""
+        if self._done >= len(job.steps):
+            return self._answer({"kind": "done"})
+        if self._stuck >= STUBBORN:
+            return self._answer({"kind": "give_up", "why": "the control is not there, or may not be used"})
+        step = job.steps[self._done]
+        found = find_control(page_of(asked), step)
+        if found is None:
+            self._stuck += 1
+            if self._stuck >= STUBBORN:
+                return self._answer({"kind": "give_up", "why": f"there is no {step.name!r} on the page"})
+        act = {"kind": "act", "element": found or "e9999", "action": step.action}
+        if step.value is not None:
+            act["value"] = step.value
+        return self._answer(act, "step")
+
+    def _mediocre(self, asked: Asked, job: KnownJob) -> Answer:
+        """As a good model, with mistakes: unreadable answers, wrong elements and values, and a last press that is repeated."""
+        finished = self._done >= len(job.steps)
+        if finished and not self._repeated and job.steps:
+            self._repeated = True
+            last = find_control(page_of(asked), job.steps[-1])
+            if last is not None:
+                return self._answer({"kind": "act", "element": last, "action": job.steps[-1].action})
+        if self._dice.random() >= MISTAKES:
+            return self._good(asked, job)
+        refs = [found[1] for line in page_of(asked).splitlines() if (found := _CONTROL.match(line))]
+        drawn = self._dice.choice(["text", "reference", "value", "hover", "garbage"])
+        if drawn == "text":
+            return Answer("I would now press the button that says Save.")
+        if drawn == "garbage":
+            return Answer(tool={"kind": "perhaps"})
+        if drawn == "value" and not finished and job.steps[self._done].value is not None:
+            found = find_control(page_of(asked), job.steps[self._done])
+            act = {
+                "element": found or "e9999",
+                "action": job.steps[self._done].action,
+                "value": "Lorem ipsum",
+            }
+            return self._answer({"kind": "act", **act})
+        if drawn == "hover" and refs:
+            return self._answer({"kind": "act", "element": self._dice.choice(refs), "action": "hover"})
+        return self._answer({"kind": "act", "element": "e9999", "action": "click"})
+
+    def _bad(self, asked: Asked, job: KnownJob) -> Answer:
+        """Press and enter whatever there is, and claim that it is done."""
+        lines = [found for line in page_of(asked).splitlines() if (found := _CONTROL.match(line))]
+        if not lines or self._dice.random() < 0.12:
+            return self._answer({"kind": "done"})
+        chosen = self._dice.choice(lines)
+        fields = chosen[2] in ("textbox", "searchbox", "combobox", "textarea", "input", "select")
+        values = [*(each.value for each in job.steps if each.value), "Mallory", "12"]
+        action = self._dice.choice(["fill", "select_option"]) if fields else "click"
+        act = {"kind": "act", "element": chosen[1], "action": action}
+        return self._answer({**act, "value": self._dice.choice(values)} if fields else act)
+
+    def _answer(self, act: Mapping[str, Any], kind: str = "other") -> Answer:
+        self._sent = kind
+        return Answer(tool=dict(act))
+
+
+def find_control(page: str, step: ShownStep) -> str | None:
+    """Return the reference of the control that a step means in an outline; None if none is called so."""
+    best, found = 0.0, None
+    for line in page.splitlines():
+        control = _CONTROL.match(line)
+        if control is None:
+            continue
+        score = _rate(step, control[2], control[3] or "", control[4])
+        if score > best:
+            best, found = score, control[1]
+    return found
+
+
+def _rate(step: ShownStep, role: str, name: str, rest: str) -> float:
+    """Return how well a line of an outline fits a step; 0: not at all."""
+    row = _fold(rest.partition("@ row ")[2])
+    texts = [_fold(each) for each in step.row]
+    in_row = bool(row) and any(each and (each.startswith(row) or row.startswith(each)) for each in texts)
+    said = _fold(name)
+    called = max(
+        (1.0 - 0.05 * at for at, each in enumerate(step.names) if said and _alike(said, _fold(each))),
+        default=0.0,
+    )
+    if not called and not (in_row and (role == step.role or not step.role)):
+        return 0.0
+    kind = 1.0 if role == step.role else 0.0 if step.role else 0.3
+    return 4.0 * called + 2.0 * in_row + kind
+
+
+def _alike(said: str, name: str) -> bool:
+    cut = said.rstrip("\N{HORIZONTAL ELLIPSIS}")
+    return said == name or (cut != said and name.startswith(cut))
+
+
+def _fold(text: str) -> str:
+    return " ".join(text.split()).casefold()
