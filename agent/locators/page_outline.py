@@ -19,6 +19,7 @@ LONGEST_TEXT = 80
 _MESSAGE_ROLES = frozenset({"alert", "status", "alertdialog", "log"})
 _SHOWN_REGIONS = frozenset({RegionKind.DIALOG, RegionKind.FORM, RegionKind.LANDMARK})
 _ROWS = frozenset({RegionKind.ROW, RegionKind.ITEM})
+_PARTS = frozenset({"main", "region", "document", "article", "dialog", "group", "tabpanel"})
 
 RefKey = tuple[str, ...]
 """Identifies a control for as long as the page shows it: its role, its name and what is around it."""
@@ -88,7 +89,7 @@ def _list_lines(index: PageIndex, names: RefNames, refs: dict[str, int]) -> Iter
     region, times, skipped = None, Counter[RefKey](), 0
     for element in index.elements:
         said = _heading_or_message(element)
-        if element.at not in operable and not said:
+        if not said and (element.at not in operable or _is_bare_part(element)):
             continue
         if hidden_rows & {id(each) for each in index.regions_of(element)}:
             skipped += element.at in operable
@@ -112,6 +113,11 @@ def _list_lines(index: PageIndex, names: RefNames, refs: dict[str, int]) -> Iter
         yield f"  ... {skipped} more controls in rows like these"
 
 
+def _is_bare_part(element: IndexedElement) -> bool:
+    """Whether it is a part of the page that can only take the focus."""
+    return element.role in _PARTS and not (element.name or element.clickable)
+
+
 def _heading_or_message(element: IndexedElement) -> str:
     if not element.visible:
         return ""
@@ -131,7 +137,10 @@ def _control(index: PageIndex, element: IndexedElement) -> str:
         or element.near.before
     )
     role = element.role or ("clickable" if element.clickable else element.tag)
-    parts = [role, f'"{_short(name)}"' if name else "(no name)"]
+    own = element.attributes.get("name", "")
+    parts = [role, f'"{_short(name)}"' if name else f"(no name, {_short(own)})" if own else "(no name)"]
+    if element.attributes.get("type") == "password":
+        parts.append("password")
     if element.required:
         parts.append("required")
     if element.checked is not None:

@@ -71,16 +71,14 @@ class BesideReader:
 
     def __init__(self, talk: Conversation) -> None:
         self._talk = talk
-        self._text = ""
+        self._text = talk.last
 
     async def find(self, role: str, name: str) -> str:
         found = self._look(role, name)
-        if found is None:
-            self._text = await self._talk.call("look")
-            found = self._look(role, name)
-        if found is None:
-            self._text = await self._talk.call("look", whole=True)
-            found = self._look(role, name)
+        for whole in (False, True):
+            if found is None:
+                self._text = await self._talk.call("look", **({"whole": True} if whole else {}))
+                found = self._look(role, name)
         if found is None:
             raise NotShown(f"no {role} {name} in\n{self._text}")
         return found
@@ -98,15 +96,18 @@ class BesideReader:
         await self._talk.call("look")
 
 
-async def follow_with_playwright(talk: Conversation, reader: Reader, steps: Sequence[Step]) -> None:
-    """Do the steps with Playwright's tools."""
+async def follow_with_playwright(
+    talk: Conversation, reader: Reader, steps: Sequence[Step], *, ends: bool = True
+) -> None:
+    """Do the steps with Playwright's tools. `ends`: nothing comes after them."""
     for step in steps:
         if isinstance(step, Press):
             await talk.call("browser_click", target=await reader.find(step.role, step.name))
             await reader.has_moved()
         else:
             await _fill_form(talk, reader, step.fields)
-    await reader.see_end()
+    if ends:
+        await reader.see_end()
 
 
 async def _fill_form(talk: Conversation, reader: Reader, fields: Sequence[Field]) -> None:
@@ -131,7 +132,13 @@ async def use_wrapped(talk: Conversation, job: ConversationJob, url: str) -> Non
     await talk.call("browser_navigate", url=f"{url}{job.start}")
     reader = SnapshotReader(talk, wrapped=True)
     await reader.has_moved()
-    await follow_with_playwright(talk, reader, job.steps)
+    await follow_with_playwright(talk, reader, job.sign_in, ends=False)
+    way = job.way
+    if (leading := find_leading(talk.last, job.screen)) is not None:  # the summary names a shorter way
+        await talk.call("browser_click", target=leading)
+        await reader.has_moved()
+        way = job.known_way
+    await follow_with_playwright(talk, reader, [*way, *job.form])
 
 
 async def use_beside(talk: Conversation, job: ConversationJob, url: str) -> None:
@@ -148,7 +155,7 @@ async def go_to_form(talk: Conversation, job: ConversationJob, url: str) -> None
     await talk.call("go_to", url=f"{url}{job.start}")
     screen = _screen_in(talk.answers, job)
     if screen is None:
-        await talk.call("search_knowledge", website_id=website_of(job.application), query=job.name.replace("_", " "), kinds=["screen"])  # fmt: skip
+        await talk.call("search_knowledge", website_id=website_of(job.application), query=job.query, kinds=["screen"])  # fmt: skip
         screen = _screen_in(talk.answers, job)
     if screen is None:
         raise NotShown(f"no screen {job.screen} in {talk.answers}")
@@ -177,8 +184,7 @@ async def _act(talk: Conversation, steps: Sequence[Step]) -> None:
     for step in steps:
         if isinstance(step, Fill):
             for each in step.fields:
-                given = {"secret": each.secret} if each.secret else {"value": each.value}
-                await talk.call("act", element=_element(talk, each.role, each.name), **given)
+                await talk.call("act", element=_element(talk, each.role, each.name), value=each.value)
         else:
             await talk.call("act", element=_element(talk, step.role, step.name))
 
@@ -238,17 +244,36 @@ def find_in_outline(text: str, role: str, name: str) -> tuple[str, str] | None:
 def find_target(text: str, name: str, between: str) -> str | None:
     """Return what Playwright's tools take for a known element, of the line `targets:`.
 
-    >>> find_target('targets: title_field=e3, save=e4', "Title", "=")
+    Its id begins like the name, or the target tells the name; else the only id that begins with the name's first word.
+
+    >>> find_target('targets: title_field=e3, save_button=e4', "Title", "=")
     'e3'
+    >>> find_target('targets: title_field=e3, save_button=e4', "Save Changes", "=")
+    'e4'
     """
-    line = _TARGETS.search(text)
-    if line is None:
-        return None
-    for each in re.split(r", (?=\w+[ =])", line[1]):
-        element, _, target = each.partition(between)
-        if re.match(rf"(?:{_as_id(name)})", element):
+    targets = _read_targets(text, between)
+    for element, target in targets.items():
+        if re.match(_as_id(name), element) or re.search(rf'name="(?:{_begins(name)})', target, re.IGNORECASE):
             return target
-    return None
+    words = [re.split(r"_", each)[0] for each in _as_id(name).split("|")]
+    fitting = [target for element, target in targets.items() if element.split("_")[0] in words]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def find_leading(text: str, screen: str) -> str | None:
+    """Return the target of a known element that leads to a screen.
+
+    >>> find_leading('click a -> home, b -> new\\ntargets: a=e1, b=e2', "new")
+    'e2'
+    """
+    leading = re.search(rf"(\w+) -> {screen}\b", text)
+    return None if leading is None else _read_targets(text, "=").get(leading[1])
+
+
+def _read_targets(text: str, between: str) -> dict[str, str]:
+    line = _TARGETS.search(text)
+    parts = re.split(r", (?=\w+[ =])", line[1]) if line is not None else ()
+    return dict((each.partition(between)[0], each.partition(between)[2]) for each in parts)
 
 
 def find_id(text: str, name: str) -> str | None:

@@ -21,8 +21,6 @@ class Field:
     """How its accessible name begins."""
     value: str
     role: str = "textbox"
-    secret: str = ""
-    """The name of the server's secret that has this value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +56,8 @@ class ConversationJob:
     form: Sequence[Step]
     screen: str
     """A pattern of the id of the known screen with the form."""
+    query: str
+    """What to search screens for."""
     task: str
     inputs: Mapping[str, Any]
     done: Callable[[Any], bool] = field(repr=False)
@@ -80,18 +80,18 @@ def _fill(*fields: Field) -> Fill:
 _SEED = {"email": str(ACCOUNT["email"]), "password": str(ACCOUNT["password"])}
 _SEED_SIGN_IN = (
     Press("button", "Accept|Decline"),
-    _fill(Field("Email", _SEED["email"]), Field("Password", _SEED["password"], secret="PASSWORD")),
+    _fill(Field("Email", _SEED["email"]), Field("Password", _SEED["password"])),
     Press("button", "Sign In"),
 )
 _SEED_SECRETS = {"PASSWORD": _SEED["password"]}
 _ADMIN_SECRETS = {"LOGIN_PASSWORD": PASSWORD, "PASSWORD": PASSWORD}
 _ROUNDUP_SIGN_IN = (
-    _fill(Field("Login", "admin"), Field("Password", PASSWORD, secret="LOGIN_PASSWORD")),
+    _fill(Field("Login", "admin"), Field("Password", PASSWORD)),
     Press("button", "Login"),
 )
 _TRAC_SIGN_IN = (
     Press("link", "Login"),
-    _fill(Field("Username", "warden"), Field("Password", PASSWORD, secret="PASSWORD")),
+    _fill(Field("Username", "warden"), Field("Password", PASSWORD)),
     Press("button", "Login"),
 )
 
@@ -112,7 +112,7 @@ JOBS = (
             _fill(Field("Agent name", "Harbour desk"), Field("Language", "Hindi", "combobox")),
             Press("button", "Save Changes"),
         ),
-        r"agent_create", "create_agent",
+        r"agent_create", "new agent", "create_agent",
         {"agent_name": "Harbour desk", "language": "hi-IN", "email": _SEED["email"]},
         lambda state: _has(state["agents"], name="Harbour desk", language="hi-IN"),
         _SEED_SECRETS,
@@ -124,20 +124,20 @@ JOBS = (
             _fill(Field("Display name", "Ida Quay"), Field("Company", "Quay & Sons")),
             Press("button", "Save profile"),
         ),
-        r"settings", "update_profile",
+        r"settings", "settings", "update_profile",
         {"display_name": "Ida Quay", "company": "Quay & Sons", "email": _SEED["email"]},
         lambda state: "Ida Quay" in str(state) and "Quay & Sons" in str(state),
         _SEED_SECRETS,
     ),
     ConversationJob(
         "spadeworks", "edit_agent", "/login", _SEED_SIGN_IN,
-        (Press("link", "Agents"), Press("link", "Inbound Support"), Press("link", "Edit")),
+        (Press("link", "Agents"), Press("link", "Amelia Hart"), Press("link", "Edit")),
         (_fill(Field("Greeting", "Good morning from the quay")), Press("button", "Save Changes")),
-        r"agent_list", "edit_agent",
-        {"target_agent_name": "Inbound Support", "new_greeting": "Good morning from the quay", "email": _SEED["email"]},
+        r"agent_list", "agents", "edit_agent",
+        {"target_agent_name": "Amelia Hart", "new_greeting": "Good morning from the quay", "email": _SEED["email"]},
         lambda state: _has(state["agents"], greeting="Good morning from the quay"),
         _SEED_SECRETS,
-        known_way=(Press("link", "Inbound Support"), Press("link", "Edit")),
+        known_way=(Press("link", "Amelia Hart"), Press("link", "Edit")),
     ),
     ConversationJob(
         "roundup", "create_issue", "/", _ROUNDUP_SIGN_IN,
@@ -149,7 +149,7 @@ JOBS = (
             ),
             Press("button", "Submit New Entry"),
         ),
-        r"new_issue\w*", "create_issue",
+        r"new_issue\w*", "new issue", "create_issue",
         {"title": "Window blinds do not open", "priority": "bug", "assignedto": "nadia", "note": "Third office on the left."},
         lambda state: _has(state["issues"], title="Window blinds do not open", priority="bug", assigned="nadia")
         and _note(state["issues"], "Window blinds do not open", "Third office"),
@@ -162,7 +162,7 @@ JOBS = (
             _fill(Field("Status", "testing", "combobox"), Field("Change Note", "New rollers since noon")),
             Press("button", "Submit Changes"),
         ),
-        r"list_of_issues", "edit_issue",
+        r"list_of_issues", "issues", "edit_issue",
         {"title": "Paper jam on the second floor", "status": "testing", "note": "New rollers since noon"},
         lambda state: _has(state["issues"], title="Paper jam on the second floor", status="testing")
         and _note(state["issues"], "Paper jam on the second floor", "New rollers"),
@@ -179,7 +179,7 @@ JOBS = (
             ),
             Press("button", "Submit New Entry"),
         ),
-        r"new_user\w*", "create_user",
+        r"new_user\w*", "new user", "create_user",
         {"name": "Joon Park", "login_name": "joon", "organisation": "Visitors", "e_mail_address": "joon@visit.example"},
         lambda state: _has(state["users"], username="joon", name="Joon Park", address="joon@visit.example"),
         _ADMIN_SECRETS,
@@ -194,7 +194,7 @@ JOBS = (
             ),
             Press("button", "Create ticket"),
         ),
-        r"new_ticket\w*", "create_ticket",
+        r"new_ticket\w*", "new ticket", "create_ticket",
         {"summary": "Lamp above the pond is dark", "description": "Only the eastern one", "priority": "critical", "component": "Ponds"},
         lambda state: _has(state["tickets"], summary="Lamp above the pond is dark", priority="critical", component="Ponds"),
         _ADMIN_SECRETS,
@@ -206,7 +206,7 @@ JOBS = (
             _fill(Field("Name", "Fountain"), Field("Owner", "ingrid")),
             Press("button", "Add$"),
         ),
-        r"\w*component\w*", "add_component",
+        r"\w*component\w*", "components", "add_component",
         {"name": "Fountain", "owner": "ingrid"},
         lambda state: _has(state["components"], name="Fountain", owner="ingrid"),
         _ADMIN_SECRETS,
