@@ -57,7 +57,10 @@ class PageOutline:
 
 
 def outline_page(index: PageIndex, names: RefNames, most: int = MOST_CHARACTERS) -> PageOutline:
-    """Return the outline of a page, at most about `most` characters long. References are those of `names`."""
+    """Return the outline of a page, at most about `most` characters long. References are those of `names`.
+
+    `index`: with all rows of lists, or with the first `MOST_ROWS` of each.
+    """
     refs: dict[str, int] = {}
     lines = list(_list_lines(index, names, refs))
     kept, used = [], 0
@@ -88,6 +91,7 @@ def _list_lines(index: PageIndex, names: RefNames, refs: dict[str, int]) -> Iter
     hidden_rows = _list_further_rows(index)
     region, times, skipped = None, Counter[RefKey](), 0
     for element in index.elements:
+        skipped += index.further.get(element.at, 0)
         said = _heading_or_message(element)
         if not said and (element.at not in operable or _is_bare_part(element)):
             continue
@@ -109,6 +113,7 @@ def _list_lines(index: PageIndex, names: RefNames, refs: dict[str, int]) -> Iter
         ref = names.name((*key, str(times[key])))
         refs[ref] = element.at
         yield f"{ref} {_control(index, element)}"
+    skipped += index.further.get(len(index.elements), 0)
     if skipped:
         yield f"  ... {skipped} more controls in rows like these"
 

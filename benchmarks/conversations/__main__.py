@@ -35,13 +35,15 @@ LONGEST_S = 240.0
 
 
 @asynccontextmanager
-async def open_arm(arm: str, job: ConversationJob, site: Served) -> AsyncIterator[tuple[Client, ...]]:
+async def open_arm(
+    arm: str, job: ConversationJob, site: Served, kept: Path
+) -> AsyncIterator[tuple[Client, ...]]:
     """Start the servers of an arm with what they know of the job's application."""
     if arm == "alone":
         async with playwright_mcp() as client:
             yield (client,)
         return
-    async with copy_of_knowledge(job.application, OUT) as folder:
+    async with copy_of_knowledge(job.application, kept) as folder:
         if arm == "unknown pages":
             knowledge = Knowledge(folder.with_name("nothing"), secrets=job.secrets)
         else:
@@ -57,9 +59,12 @@ async def open_arm(arm: str, job: ConversationJob, site: Served) -> AsyncIterato
                 yield (client,)
 
 
-async def converse(arm: str, job: ConversationJob) -> tuple[Conversation, str]:
-    """Have one conversation on a fresh application; return it and why the job was not done, empty if it was."""
-    async with serve(job.application) as site, open_arm(arm, job, site) as clients:
+async def converse(arm: str, job: ConversationJob, kept: Path = OUT) -> tuple[Conversation, str]:
+    """Have one conversation on a fresh application; return it and why the job was not done, empty if it was.
+
+    `kept`: the folder with the knowledge of `make_knowledge`.
+    """
+    async with serve(job.application) as site, open_arm(arm, job, site, kept) as clients:
         talk = Conversation(clients)
         await talk.begin()
         wrong = ""

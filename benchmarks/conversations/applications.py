@@ -50,6 +50,11 @@ def website_of(application: str) -> str:
     return SAMPLE if application == SAMPLE else MAPPED
 
 
+def workflow_of(job: str) -> str:
+    """Return the id of the workflow that is recorded for a job; a map may have a task of the job's name."""
+    return f"do_{job}"
+
+
 @dataclass(frozen=True, slots=True)
 class Served:
     """A fresh copy of an application."""
@@ -129,7 +134,7 @@ async def _teach(
         sessions.append(folder / "sessions" / job.name / str(number))
         await record_demonstration(browser, running, job, instance, sessions[-1], dice)
     traces = [each.model_copy(update={"task_description": ""}) for each in read_traces(sessions)]
-    result = await induce_workflow(traces, job.name, "")
+    result = await induce_workflow(traces, workflow_of(job.name), "")
     found = await find_screens(stores, MAPPED, running.base_url, result)
     result = add_workflow_documents(result, found.by_step)
     gap = find_gap(result)

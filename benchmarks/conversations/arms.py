@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Protocol
 
 from benchmarks.conversations.applications import website_of
@@ -85,6 +85,8 @@ class BesideReader:
 
     def _look(self, role: str, name: str) -> str | None:
         outlined = find_in_outline(self._text, role, name)
+        if outlined is not None and outlined[2]:
+            return f"[name={json.dumps(outlined[1])}]"
         if outlined is not None:
             return f"role={role}[name={json.dumps(outlined[1])}s]"
         return find_target(self._text, name, " ")
@@ -159,12 +161,14 @@ async def go_to_form(talk: Conversation, job: ConversationJob, url: str) -> None
         screen = _screen_in(talk.answers, job)
     if screen is None:
         raise NotShown(f"no screen {job.screen} in {talk.answers}")
-    inputs = {"email": job.inputs["email"]} if "email" in job.inputs else {}
-    await talk.call("go_to", screen=screen, **({"inputs": inputs} if inputs else {}))
+    told = await talk.call("go_to", screen=screen)
+    asked = re.search(r"needs the input '(\w+)'", told)
+    if asked is not None:
+        await talk.call("go_to", screen=screen, inputs={asked[1]: job.account})
 
 
 def _screen_in(answers: Sequence[str], job: ConversationJob) -> str | None:
-    found = re.search(rf"(?:-> |, |screen )({job.screen})\b", "\n".join(answers))
+    found = re.search(rf"(?:-> |screen )({job.screen})\b", "\n".join(answers))
     return None if found is None else found[1]
 
 
@@ -199,7 +203,7 @@ def _element(talk: Conversation, role: str, name: str) -> str:
         known = find_id(text, name)
         if known is not None:
             return known
-    return re.split(r"[|$]", name)[0]
+    return re.split(r"[|$+]", name)[0]
 
 
 async def use_task(talk: Conversation, job: ConversationJob, url: str) -> None:
@@ -209,7 +213,8 @@ async def use_task(talk: Conversation, job: ConversationJob, url: str) -> None:
     listed = await talk.call("list_tasks", website_id=website)
     if not re.search(rf"\b{job.task}\(", listed):
         raise NotShown(f"no task {job.task} in\n{listed}")
-    done = await talk.call("run_task", website_id=website, task_id=job.task, inputs=dict(job.inputs), wait_seconds=25)  # fmt: skip
+    inputs = name_inputs(listed, job.task, job.inputs)
+    done = await talk.call("run_task", website_id=website, task_id=job.task, inputs=inputs, wait_seconds=25)
     while re.search(r"\b(running|queued)\b", done):
         run_id = re.search(r"run_id (\w+)", done)
         assert run_id is not None, done
@@ -218,27 +223,63 @@ async def use_task(talk: Conversation, job: ConversationJob, url: str) -> None:
         raise CallRefused(talk.calls[-1], done)
 
 
+def name_inputs(listed: str, task: str, values: Mapping[str, object]) -> dict[str, object]:
+    """Return the values under the names that the list of tasks has for a task's inputs: the same, or one that begins so.
+
+    >>> name_inputs("- do_it(description_of_it, title_2): does it", "do_it", {"description": "a", "title": "b"})
+    {'description_of_it': 'a', 'title_2': 'b'}
+    """
+    found = re.search(rf"\b{task}\(([^)]*)\)", listed)
+    names = [] if found is None else [each.strip().rstrip("?") for each in found[1].split(",")]
+    told: dict[str, object] = {}
+    for name, value in values.items():
+        plain = name.replace(" ", "_")
+        told[plain if plain in names else next((each for each in names if each.startswith(plain)), plain)] = value
+    return told
+
+
 # -- reading -----------------------------------------------------------------------------------------
 
 
 def find_ref(snapshot: str, role: str, name: str) -> str | None:
-    """Return the reference of a control in a snapshot of Playwright's server.
+    """Return the reference of a control in a snapshot of Playwright's server, by its name or by the words before it.
+
+    `NAME+1` is the second one after the words.
 
     >>> find_ref('- button "Save" [ref=e5]', "button", "Save")
     'e5'
+    >>> find_ref('- rowheader "Title" [ref=e1]\\n- cell [ref=e2]:\\n  - textbox [ref=e3]', "textbox", "Title")
+    'e3'
+    >>> find_ref('- text: Login\\n- textbox [ref=e3]\\n- textbox [ref=e4]', "textbox", "Login+1")
+    'e4'
     """
     found = re.search(rf'\b{role} "(?:{_begins(name)})[^"\n]*"[^\n]*?\[ref=(\w+)\]', snapshot, re.IGNORECASE)
-    return None if found is None else found[1]
+    if found is not None:
+        return found[1]
+    for each in name.split("|"):
+        words, _, further = each.rstrip("$").partition("+")
+        before = re.search(rf'(?:rowheader "{words}"|text: "?{words}"?$)', snapshot, re.IGNORECASE | re.MULTILINE)
+        after = [] if before is None else re.findall(rf"\b{role} \[ref=(\w+)\]", snapshot[before.end() :][:600])
+        if len(after) > int(further or 0):
+            return str(after[int(further or 0)])
+    return None
 
 
-def find_in_outline(text: str, role: str, name: str) -> tuple[str, str] | None:
-    """Return the reference and the name of a control in an outline of `look`.
+def find_in_outline(text: str, role: str, name: str) -> tuple[str, str, bool] | None:
+    """Return the reference of a control in an outline of `look`, its name, and whether that is only its attribute.
 
     >>> find_in_outline('e5 button "Save all"', "button", "Save")
-    ('e5', 'Save all')
+    ('e5', 'Save all', False)
+    >>> find_in_outline('e6 textbox (no name, __pass) password', "textbox", "Password|__pass")
+    ('e6', '__pass', True)
     """
-    found = re.search(rf'^(?:\+ )?(e\d+) {role} "((?:{_begins(name)})[^"\n]*)"', text, re.IGNORECASE | re.MULTILINE)  # fmt: skip
-    return None if found is None else (found[1], found[2])
+    begins = _begins(name)
+    found = re.search(
+        rf'^(?:\+ )?(e\d+) {role} (?:"((?:{begins})[^"\n]*)"|\(no name, ((?:{begins})[^)\n]*)\))',
+        text,
+        re.IGNORECASE | re.MULTILINE,
+    )
+    return None if found is None else (found[1], found[2] or found[3], found[2] is None)
 
 
 def find_target(text: str, name: str, between: str) -> str | None:
@@ -288,9 +329,8 @@ def find_id(text: str, name: str) -> str | None:
 
 
 def _begins(name: str) -> str:
-    return "|".join(
-        each[:-1] + '(?=")' if each.endswith("$") else each for each in name.split("|")
-    )
+    parts = [each for each in name.split("|") if "+" not in each]
+    return "|".join(f'{each[:-1]}(?=")' if each.endswith("$") else each for each in parts) or "(?!)"
 
 
 def _as_id(name: str) -> str:

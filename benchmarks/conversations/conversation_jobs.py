@@ -62,6 +62,8 @@ class ConversationJob:
     inputs: Mapping[str, Any]
     done: Callable[[Any], bool] = field(repr=False)
     """Whether the application's state shows that it was done."""
+    account: str
+    """Who signs in."""
     secrets: Mapping[str, str] = field(default_factory=dict)
     """What the operator set: names of secrets -> values."""
     known_way: Sequence[Step] = ()
@@ -86,7 +88,7 @@ _SEED_SIGN_IN = (
 _SEED_SECRETS = {"PASSWORD": _SEED["password"]}
 _ADMIN_SECRETS = {"LOGIN_PASSWORD": PASSWORD, "PASSWORD": PASSWORD}
 _ROUNDUP_SIGN_IN = (
-    _fill(Field("Login", "admin"), Field("Password", PASSWORD)),
+    _fill(Field("Login|__login_name", "admin"), Field("Password|__login_password|Login+1", PASSWORD)),
     Press("button", "Login"),
 )
 _TRAC_SIGN_IN = (
@@ -115,7 +117,7 @@ JOBS = (
         r"agent_create", "new agent", "create_agent",
         {"agent_name": "Harbour desk", "language": "hi-IN", "email": _SEED["email"]},
         lambda state: _has(state["agents"], name="Harbour desk", language="hi-IN"),
-        _SEED_SECRETS,
+        _SEED["email"], _SEED_SECRETS,
     ),
     ConversationJob(
         "spadeworks", "update_profile", "/login", _SEED_SIGN_IN,
@@ -127,7 +129,7 @@ JOBS = (
         r"settings", "settings", "update_profile",
         {"display_name": "Ida Quay", "company": "Quay & Sons", "email": _SEED["email"]},
         lambda state: "Ida Quay" in str(state) and "Quay & Sons" in str(state),
-        _SEED_SECRETS,
+        _SEED["email"], _SEED_SECRETS,
     ),
     ConversationJob(
         "spadeworks", "edit_agent", "/login", _SEED_SIGN_IN,
@@ -136,7 +138,7 @@ JOBS = (
         r"agent_list", "agents", "edit_agent",
         {"target_agent_name": "Amelia Hart", "new_greeting": "Good morning from the quay", "email": _SEED["email"]},
         lambda state: _has(state["agents"], greeting="Good morning from the quay"),
-        _SEED_SECRETS,
+        _SEED["email"], _SEED_SECRETS,
         known_way=(Press("link", "Amelia Hart"), Press("link", "Edit")),
     ),
     ConversationJob(
@@ -149,11 +151,11 @@ JOBS = (
             ),
             Press("button", "Submit New Entry"),
         ),
-        r"new_issue\w*", "new issue", "create_issue",
+        r"new_issue\w*", "new issue", "do_create_issue",
         {"title": "Window blinds do not open", "priority": "bug", "assignedto": "nadia", "note": "Third office on the left."},
         lambda state: _has(state["issues"], title="Window blinds do not open", priority="bug", assigned="nadia")
         and _note(state["issues"], "Window blinds do not open", "Third office"),
-        _ADMIN_SECRETS,
+        "admin", _ADMIN_SECRETS,
     ),
     ConversationJob(
         "roundup", "edit_issue", "/", _ROUNDUP_SIGN_IN,
@@ -162,27 +164,22 @@ JOBS = (
             _fill(Field("Status", "testing", "combobox"), Field("Change Note", "New rollers since noon")),
             Press("button", "Submit Changes"),
         ),
-        r"list_of_issues", "issues", "edit_issue",
+        r"list_of_issues", "issues", "do_edit_issue",
         {"title": "Paper jam on the second floor", "status": "testing", "note": "New rollers since noon"},
         lambda state: _has(state["issues"], title="Paper jam on the second floor", status="testing")
         and _note(state["issues"], "Paper jam on the second floor", "New rollers"),
-        _ADMIN_SECRETS,
-        known_way=(Press("link", "Paper jam on the second floor"),),
+        "admin", _ADMIN_SECRETS,
+        known_way=(*_ROUNDUP_SIGN_IN, Press("link", "Paper jam on the second floor")),
     ),
     ConversationJob(
-        "roundup", "create_user", "/", _ROUNDUP_SIGN_IN,
-        (Press("link", "Add User"),),
-        (
-            _fill(
-                Field("Name", "Joon Park"), Field("Login Name", "joon"), Field("Organisation", "Visitors"),
-                Field("E-mail address", "joon@visit.example"),
-            ),
-            Press("button", "Submit New Entry"),
-        ),
-        r"new_user\w*", "new user", "create_user",
-        {"name": "Joon Park", "login_name": "joon", "organisation": "Visitors", "e_mail_address": "joon@visit.example"},
-        lambda state: _has(state["users"], username="joon", name="Joon Park", address="joon@visit.example"),
-        _ADMIN_SECRETS,
+        "roundup", "rename_issue", "/", _ROUNDUP_SIGN_IN,
+        (Press("link", "Show All"), Press("link", "Dark mode for the timetable")),
+        (_fill(Field("Title", "Timetable in dark colours")), Press("button", "Submit Changes")),
+        r"list_of_issues", "issues", "do_rename_issue",
+        {"title": "Dark mode for the timetable", "new title": "Timetable in dark colours"},
+        lambda state: _has(state["issues"], title="Timetable in dark colours"),
+        "admin", _ADMIN_SECRETS,
+        known_way=(*_ROUNDUP_SIGN_IN, Press("link", "Dark mode for the timetable")),
     ),
     ConversationJob(
         "trac", "create_ticket", "/", _TRAC_SIGN_IN,
@@ -194,10 +191,10 @@ JOBS = (
             ),
             Press("button", "Create ticket"),
         ),
-        r"new_ticket\w*", "new ticket", "create_ticket",
+        r"\w*new_ticket\w*", "new ticket", "do_create_ticket",
         {"summary": "Lamp above the pond is dark", "description": "Only the eastern one", "priority": "critical", "component": "Ponds"},
         lambda state: _has(state["tickets"], summary="Lamp above the pond is dark", priority="critical", component="Ponds"),
-        _ADMIN_SECRETS,
+        "warden", _ADMIN_SECRETS,
     ),
     ConversationJob(
         "trac", "add_component", "/", _TRAC_SIGN_IN,
@@ -206,9 +203,9 @@ JOBS = (
             _fill(Field("Name", "Fountain"), Field("Owner", "ingrid")),
             Press("button", "Add$"),
         ),
-        r"\w*component\w*", "components", "add_component",
+        r"\w*component\w*", "components", "do_add_component",
         {"name": "Fountain", "owner": "ingrid"},
         lambda state: _has(state["components"], name="Fountain", owner="ingrid"),
-        _ADMIN_SECRETS,
+        "warden", _ADMIN_SECRETS,
     ),
 )  # fmt: skip
