@@ -12,14 +12,16 @@ from __future__ import annotations
 import asyncio
 import statistics
 import sys
+import tempfile
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from mcp import Client
 
 from benchmarks import tokens
-from benchmarks.bench_conversations import periplus, playwright_mcp
+from benchmarks.conversations.servers import Knowledge, periplus, playwright_mcp
 from tests.support.small_sites import Answered, Asked, running_site
 
 pytestmark = pytest.mark.bench
@@ -58,8 +60,8 @@ def make_page(elements: int) -> str:
 
 async def measure() -> list[Looks]:
     """Measure all sizes in one run."""
-    with running_site(lambda asked: Answered(_answer(asked))) as site:
-        async with periplus("http://127.0.0.1:9", knows=False) as ours, playwright_mcp() as theirs:
+    with running_site(lambda asked: Answered(_answer(asked))) as site, tempfile.TemporaryDirectory() as folder:
+        async with periplus(Knowledge(Path(folder))) as ours, playwright_mcp() as theirs:
             return [await _measure_page(ours, theirs, f"{site.base}/{size}", size) for size in SIZES]
 
 

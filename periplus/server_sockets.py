@@ -1,8 +1,10 @@
-"""Listening sockets and `--base-url` options of the servers."""
+"""Listening sockets, trusted proxies and `--base-url` options of the servers."""
 
 from __future__ import annotations
 
 import socket
+from collections.abc import Sequence
+from typing import Any
 
 from kb_schema.url_patterns import origin_of
 from periplus.errors import UserError
@@ -44,3 +46,8 @@ def open_listening_socket(host: str, port: int) -> socket.socket:
 def format_url_host(host: str) -> str:
     """Return a host for a URL; IPv6 addresses get brackets."""
     return f"[{host}]" if ":" in host else host
+
+
+def proxy_options(trusted: Sequence[str]) -> dict[str, Any]:
+    """Return uvicorn's options for proxies: only those named are believed about their client's address and scheme."""
+    return {"proxy_headers": bool(trusted), "forwarded_allow_ips": list(trusted)}

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Annotated, Literal, TypeVar
 
-from pydantic import Field, SecretStr, ValidationError
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from agent import retry_limits
 from agent.browser.browser_profile import SandboxMode
@@ -55,6 +56,9 @@ class PeriplusSettings(BaseSettings):
     browser_sandbox: SandboxMode = SandboxMode.AUTO
     """Chromium's sandbox. `auto`: on where Periplus is not root and may make user namespaces; the log says why it is off."""
 
+    trusted_proxies: Annotated[tuple[str, ...], NoDecode] = ()
+    """Addresses and networks of proxies, separated by commas, that are believed when they name their client's address and
+    `https` (`X-Forwarded-For`, `X-Forwarded-Proto`); none are otherwise."""
     visitor_retention_days: float = Field(default=0, ge=0, le=3650)
     """Days for which the words and the name of a demo's visitor are stored; 0: not stored."""
 
@@ -87,6 +91,16 @@ class PeriplusSettings(BaseSettings):
     """Seconds that such a run may take."""
     model_page_text: bool = True
     """Whether models get texts of pages; false: only roles and names of elements."""
+
+    @field_validator("trusted_proxies", mode="before")
+    @classmethod
+    def _networks(cls, value: object) -> object:
+        if not isinstance(value, str):
+            return value
+        named = tuple(each.strip() for each in value.split(",") if each.strip())
+        for each in named:
+            ipaddress.ip_network(each, strict=False)
+        return named
 
 
 def load_settings(**flags: str | None) -> PeriplusSettings:

@@ -8,7 +8,7 @@ further calls to the page. The parts refer to each other only by positions in `e
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
@@ -188,6 +188,8 @@ class PageIndex:
     roots: tuple[IndexedRoot, ...]
     truncated: bool = field(default=False)
     """The page has more elements than one scan reads; the elements at its end are missing."""
+    further: Mapping[int, int] = field(default_factory=dict)
+    """Position of the next element -> controls in rows of a list that were not read before it."""
     query: ScanQuery | None = None
     """The query of the scan: elements that cannot match keep their positions but have no content. None: the
     scan read everything."""

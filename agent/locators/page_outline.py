@@ -20,6 +20,7 @@ _MESSAGE_ROLES = frozenset({"alert", "status", "alertdialog", "log"})
 _SHOWN_REGIONS = frozenset({RegionKind.DIALOG, RegionKind.FORM, RegionKind.LANDMARK})
 _ROWS = frozenset({RegionKind.ROW, RegionKind.ITEM})
 _FIELD_ROLES = frozenset({"textbox", "searchbox", "combobox", "listbox", "spinbutton", "checkbox", "switch"})
+_PARTS = frozenset({"main", "region", "document", "article", "dialog", "group", "tabpanel"})
 
 RefKey = tuple[str, ...]
 """Identifies a control for as long as the page shows it: its role, its name and what is around it."""
@@ -66,7 +67,8 @@ def outline_page(
 ) -> PageOutline:
     """Return the outline of a page, at most about `most` characters long. References are those of `names`.
 
-    `rows`: how many rows of each list are listed. `wanted`: rows with one of these texts are listed beside them.
+    `index`: with all rows of lists, or with the first `MOST_ROWS` of each. `rows`: how many of each list are listed.
+    `wanted`: rows with one of these texts are listed beside them.
     """
     refs: dict[str, int] = {}
     lines = list(_list_lines(index, names, refs, _list_further_rows(index, rows, wanted)))
@@ -100,8 +102,9 @@ def _list_lines(
     labels = _name_fields_in_rows(index)
     region, times, skipped = None, Counter[RefKey](), 0
     for element in index.elements:
+        skipped += index.further.get(element.at, 0)
         said = _heading_or_message(element)
-        if element.at not in operable and not said:
+        if not said and (element.at not in operable or _is_bare_part(element)):
             continue
         if hidden_rows & {id(each) for each in index.regions_of(element)}:
             skipped += element.at in operable
@@ -121,8 +124,14 @@ def _list_lines(
         ref = names.name((*key, str(times[key])))
         refs[ref] = element.at
         yield f"{ref} {_control(index, element, labels.get(element.at, ''))}"
+    skipped += index.further.get(len(index.elements), 0)
     if skipped:
         yield f"  ... {skipped} more controls in rows like these"
+
+
+def _is_bare_part(element: IndexedElement) -> bool:
+    """Whether it is a part of the page that can only take the focus."""
+    return element.role in _PARTS and not (element.name or element.clickable)
 
 
 def _heading_or_message(element: IndexedElement) -> str:
@@ -137,7 +146,10 @@ def _heading_or_message(element: IndexedElement) -> str:
 def _control(index: PageIndex, element: IndexedElement, label: str) -> str:
     name = _name(element) or element.near.before or label
     role = element.role or ("clickable" if element.clickable else element.tag)
-    parts = [role, f'"{_short(name)}"' if name else "(no name)"]
+    own = element.attributes.get("name", "")
+    parts = [role, f'"{_short(name)}"' if name else f"(no name, {_short(own)})" if own else "(no name)"]
+    if element.attributes.get("type") == "password":
+        parts.append("password")
     if element.required:
         parts.append("required")
     if element.checked is not None:
@@ -169,7 +181,7 @@ def _name_fields_in_rows(index: PageIndex) -> dict[int, str]:
             fields.setdefault(id(row), []).append(element)
         else:
             said.setdefault(id(row), set()).add(_name(element))
-    found = {}
+    found: dict[int, str] = {}
     for key, unnamed in fields.items():
         texts = [text for text in rows[key].texts if text and text not in said.get(key, ())]
         if len(texts) == len(unnamed):

@@ -61,14 +61,16 @@ def _states(flags: int) -> tuple[bool, bool, bool, bool, bool | None, bool, bool
 _STATES = tuple(_states(flags) for flags in range(256))
 
 
-async def scan_page(page: Page, *, everything: bool = False, query: ScanQuery | None = None) -> PageIndex:
+async def scan_page(
+    page: Page, *, everything: bool = False, query: ScanQuery | None = None, rows: int = 0
+) -> PageIndex:
     """Return the index of the page as it is now, with its open shadow roots and same-origin frames.
 
     `everything` includes elements that no description can mean. `query` limits the scan to elements that
-    can match it. If the document is still being parsed, it is scanned again after parsing. Raises
+    can match it. `rows`: how many rows or items of each list are read; 0: all. If the document is still being parsed, it is scanned again after parsing. Raises
     `PageGone` and `ScriptFailed`.
     """
-    options = json.dumps({"everything": everything, "question": query and query.for_page})
+    options = json.dumps({"everything": everything, "question": query and query.for_page, "rows": rows})
     data = await in_page_library.call(page, "index", options)
     if data["ready_state"] == "loading":
         await in_page_library.document_ready(page, PARSED_WITHIN_S)
@@ -123,6 +125,7 @@ def parse_page_index(data: dict[str, Any], query: ScanQuery | None = None) -> Pa
             for kind, parent, host, host_css, url in data["roots"]
         ),
         truncated=data["truncated"],
+        further=dict(data["further"]),
         query=query,
     )
 

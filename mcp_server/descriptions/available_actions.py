@@ -6,7 +6,7 @@ A summary has the same size on every page: it lists as many actions as fit and s
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from kb_schema import action_types
 from kb_schema.tool_answers import AvailableActions, Detail, ElementAction, Identification
@@ -34,14 +34,13 @@ def available_actions(view: KnowledgeView, screen_id: str, detail: Detail = "wor
         )
     own = {element.element_id for element in view.knowledge.screens[screen_id].ui_elements}
     actions.sort(key=lambda each: _relevance(each, own))
-    shown = _count_fitting([_action_name(each) for each in actions], SUMMARY_CHARACTERS)
-    can = actions[:shown]
+    can, shown = summarize_actions(actions, SUMMARY_CHARACTERS)
     fitting = _count_fitting([task[:_SHOWN_NAME] for task in tasks], SUMMARY_TASK_CHARACTERS)
     return AvailableActions(
         website_id=view.website_id,
         screen_id=screen_id,
-        can=tuple(_lines(can)),
-        more=len(actions) - shown + len(tasks) - fitting,
+        can=can,
+        more=len(actions) - len(shown) + len(tasks) - fitting,
         tasks=tuple(task[:_SHOWN_NAME] for task in tasks[:fitting]),
     )
 
@@ -129,6 +128,14 @@ def _relevance(action: ElementAction, own: Collection[str]) -> tuple[bool, bool,
     and last those of its layouts.
     """
     return (not action.required, action.element_id not in own, not action.leads_to)
+
+
+def summarize_actions(
+    actions: Sequence[ElementAction], characters: int
+) -> tuple[tuple[str, ...], list[ElementAction]]:
+    """Return one line per action type with as many actions as fit, from the first, and these actions."""
+    shown = list(actions[: _count_fitting([_action_name(each) for each in actions], characters)])
+    return tuple(_lines(shown)), shown
 
 
 def _action_name(action: ElementAction) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from kb_schema.base import Document
@@ -17,7 +18,7 @@ from kb_schema.tool_answers import (
     TaskSummary,
     WebsiteSummary,
 )
-from kb_schema.workflows import Workflow
+from kb_schema.workflows import TaskNode, Workflow, walk
 from mcp_server import cursors
 from mcp_server.document_text.detail_levels import reduce_to_level
 from mcp_server.document_text.screen_lines import describe_screen
@@ -87,15 +88,29 @@ def describe_triggers(view: KnowledgeView, action_id: str) -> tuple[str, ...]:
 
 
 def list_tasks(view: KnowledgeView, cursor: str | None = None, *, size: int = PAGE_OF_TASKS) -> TaskList:
-    """Return one page of the tasks and workflows, by id. Raises `BadRequest` for a foreign cursor."""
+    """Return one page of the tasks and workflows, by id; without the parts of which workflows were made.
+
+    Raises `BadRequest` for a foreign cursor.
+    """
     begin = cursors.read(cursor, "tasks")
     work: dict[str, Task | Workflow] = {**view.knowledge.workflows, **view.knowledge.tasks}
-    ids = sorted(work)
+    ids = sorted(work.keys() - _made_parts(view.knowledge.workflows.values()))
     return TaskList(
         website_id=view.website_id,
         tasks=tuple(summarize_task(work[each]) for each in ids[begin : begin + size]),
         next_cursor=cursors.make(begin + size, "tasks") if len(ids) > begin + size else None,
     )
+
+
+def _made_parts(workflows: Iterable[Workflow]) -> set[str]:
+    """Return the ids of tasks that synthesis made for a workflow: they are called after it."""
+    return {
+        node.task_id
+        for workflow in workflows
+        if workflow.provenance is not None
+        for node in walk(workflow.nodes)
+        if isinstance(node, TaskNode) and node.task_id.startswith(f"{workflow.workflow_id}_")
+    }
 
 
 def summarize_task(task: Task | Workflow) -> TaskSummary:

@@ -205,6 +205,11 @@ class ProposalService:
                 f"there is another workflow {workflow.workflow_id!r}",
                 hint="publish it under another id, or with replace: true",
             )
+        if known is None and workflow.workflow_id in {*view.knowledge.tasks, *(t.task_id for t in tasks)}:
+            raise BadRequest(
+                f"there is a task {workflow.workflow_id!r}, which would be run instead",
+                hint="publish the workflow under another id",
+            )
         if self._writer is None:
             raise BadRequest("this server cannot publish: it has no store", hint="start it on a store")
         try:

@@ -137,6 +137,12 @@ class _HostAndOriginCheck:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             headers = Headers(scope=scope)
+            if self._door.verifier is None and came_through_proxy(headers):
+                hint = "set a token: periplus mcp token new"
+                await _refuse(421, "unknown_host", f"without tokens no proxy is answered; {hint}")(
+                    scope, receive, send
+                )
+                return
             host = _host_of(f"//{headers.get('host', '')}")
             if host not in self._door.hosts:
                 hint = "allow the name with PERIPLUS_MCP_ALLOWED_HOSTS"
@@ -183,7 +189,7 @@ class _LockoutCheck:
         wait = self._lockout.wait(_address_of(scope), token) if token else 0.0
         if wait > 0:
             seconds = max(1, math.ceil(wait))
-            message = f"too many wrong tokens from this address; come back in {seconds} s with the right one"
+            message = f"too many wrong tokens; come back in {seconds} s with the right one"
             await _refuse(429, "locked_out", message, {"retry-after": str(seconds)})(scope, receive, send)
             return
         await self._app(scope, receive, send)
@@ -322,6 +328,11 @@ def replay_body(body: bytes, receive: Receive) -> Receive:
         return waiting.pop() if waiting else await receive()
 
     return replay
+
+
+def came_through_proxy(headers: Headers) -> bool:
+    """Return whether a proxy passed the request on: it says for whom."""
+    return any(name in headers for name in ("x-forwarded-for", "forwarded"))
 
 
 async def _ignore(scope: Scope, receive: Receive, send: Send) -> None:

@@ -130,9 +130,9 @@ async def act(
         result = await perform_act(working, target, chosen, value, secret, expects)
         if not result.complete:
             hint = UNEXPECTED if "in the step's action" in (result.hint or "") else result.hint
-            told = f"{chosen} {target.name!r} did not come off: {result.error}"
+            told = f"{chosen} {target.name or element!r} did not come off: {result.error}"
             return await _answer(working, told=f"{told}; {hint}" if hint else told, error=True)
-        told = f"done: {chosen} {target.name!r}"
+        told = f"done: {chosen} {target.name or element!r}"
         if expects == "new_tab":
             opened = await tabs.take_followed(working)
             return await _answer(opened, told=f"{told}; this is the new tab")

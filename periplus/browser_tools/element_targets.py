@@ -39,7 +39,8 @@ class NamedElement:
 def find_targets(actions: Iterable[ElementAction], elements: Iterable[NamedElement]) -> dict[str, str]:
     """Return element id -> target for each element that exactly one element of the page fits.
 
-    An element whose name is on the page twice is left out: none is better than the wrong one.
+    Its name is the label, or begins with the label's words, as that of a card does. An element whose name is on the page
+    twice is left out: none is better than the wrong one.
     """
     found: dict[str, str] = {}
     by_name: dict[str, list[NamedElement]] = {}
@@ -51,6 +52,9 @@ def find_targets(actions: Iterable[ElementAction], elements: Iterable[NamedEleme
         roles = _ROLES.get(action.action_type, _ANY)
         for words in dict.fromkeys((_plain(action.label), _plain(action.element_id))):
             fitting = [each for each in by_name.get(words, ()) if words and each.role in roles]
+            if not fitting and words and roles is _PRESSED:
+                begun = [name for name in by_name if name.startswith(f"{words} ")]
+                fitting = [each for name in begun for each in by_name[name] if each.role in roles]
             if len(fitting) == 1:
                 found[action.element_id] = fitting[0].target
                 break

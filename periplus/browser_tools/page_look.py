@@ -6,16 +6,14 @@ import asyncio
 
 from agent.errors import LeftWebsite
 from agent.locators.page_index import PageIndex
-from agent.locators.page_outline import PageOutline, list_changes, outline_page
+from agent.locators.page_outline import MOST_ROWS, PageOutline, list_changes, outline_page
 from agent.locators.page_scan import scan_page
 from agent.page.errors import PageGone, ScriptFailed
 from agent.page.page_tools import list_page_tools
 from agent.session import Session
-from kb_schema.tool_answers import AvailableActions
-from mcp_server.descriptions.answer_text import render_actions
 from periplus.browser_tools.browser_tabs import BrowserTab, SeenPage
-from periplus.browser_tools.element_targets import NamedElement, find_targets, role_selector
 from periplus.browser_tools.errors import NoPage
+from periplus.browser_tools.known_page import describe_known_page
 from periplus.browser_tools.page_tool_list import render_tools
 
 MESSAGE = "! "
@@ -29,13 +27,13 @@ async def look_at(tab: BrowserTab, *, whole: bool = False) -> str:
     """
     session, _ = tab.working_session()
     try:
-        index, offered = await asyncio.gather(scan_page(tab.page), list_page_tools(tab.page))
+        index, offered = await asyncio.gather(scan_page(tab.page, rows=MOST_ROWS), list_page_tools(tab.page))
         outline, tools = outline_page(index, tab.names), tuple(render_tools(offered))
         known = ""
         if tab.website_id is None:  # there are no screens that it could be
             session.check_origin()
         else:
-            known = await _describe_known(session, index if session.lent else None)
+            known = await _describe_known(session, index)
     except LeftWebsite as exc:
         raise NoPage(str(exc), hint="look again") from exc
     except (PageGone, ScriptFailed) as exc:
@@ -73,26 +71,13 @@ def _messages(outline: PageOutline) -> list[str]:
     return [line for line in outline.lines if line.startswith(MESSAGE)]
 
 
-async def _describe_known(session: Session, index: PageIndex | None) -> str:
-    """Return the screen and what can be done there, at most 250 tokens; empty for an unknown page.
-
-    `index`: the page, if targets for other tools are wanted.
-    """
+async def _describe_known(session: Session, index: PageIndex) -> str:
+    """Return the screen and what can be done there, at most 250 tokens; empty for an unknown page."""
     found = await session.look()
     if found.screen_id is None:
         return ""
-    actions: AvailableActions = await session.knowledge.available_actions(found.screen_id)
-    told = render_actions(actions)
-    if index is None:
-        return told
     listed = await session.knowledge.available_actions(found.screen_id, detail="working")
-    named = (
-        NamedElement(each.role, each.name, role_selector(each.role, each.name))
-        for each in index.interactive
-        if each.role and each.name
-    )
-    targets = find_targets(listed.actions, named)
-    return "\n".join([told, "targets: " + ", ".join(map(" ".join, targets.items()))]) if targets else told
+    return describe_known_page(listed, index, targets=session.lent)
 
 
 def find_ref(tab: BrowserTab, ref: str) -> tuple[PageIndex, int] | None:

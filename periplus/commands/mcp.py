@@ -31,7 +31,8 @@ from periplus.knowledge_server import choose_path_engines
 from periplus.log_setup import log_to_stderr
 from periplus.mcp_settings import load_mcp_settings
 from periplus.run_store_adapters import open_run_store
-from periplus.server_sockets import format_url_host, open_listening_socket, parse_base_urls
+from periplus.server_sockets import format_url_host, open_listening_socket, parse_base_urls, proxy_options
+from periplus.settings import load_settings
 from periplus.session_setup import BrowserOptions
 from periplus.store_selection import ArangoUrl, MongoUrl, open_selected_stores
 
@@ -286,6 +287,7 @@ async def _serve(
             access_log=False,
             server_header=False,
             timeout_graceful_shutdown=GRACE_S,
+            **proxy_options(load_settings().trusted_proxies),
         )
         await uvicorn.Server(config).serve(sockets=[listener])
 

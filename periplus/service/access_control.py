@@ -26,6 +26,7 @@ from kb_store import StoreError
 from kb_store.audit.audit_recorder import record_async, set_actor
 from kb_store.runs.run_store import RunStore
 from mcp_server.security.access_scopes import READ, WRITE
+from mcp_server.security.http_app import came_through_proxy
 from mcp_server.security.key_lockout import KeyLockout
 from mcp_server.security.rate_limits import RateLimit, RateLimiter
 from periplus.service.console_sessions import ANYBODY, ConsolePerson, ConsoleSessions, role_of_scopes
@@ -162,6 +163,13 @@ class GuardedApp:
             )
 
     def _check_host(self, headers: Headers) -> None:
+        if came_through_proxy(headers):
+            raise ApiProblem(
+                421,
+                "unknown_host",
+                "the request came through a proxy",
+                fix="without keys the service only answers this machine: set PERIPLUS_API_KEY",
+            )
         host = headers.get("host", "").rsplit("]", 1)[0].lstrip("[")
         host = host if host.count(":") > 1 else host.partition(":")[0]
         if host.lower() not in self._access.hosts:
@@ -227,7 +235,7 @@ def check_lockout(lockout: KeyLockout, address: str, key: str) -> None:
         raise ApiProblem(
             429,
             "locked_out",
-            "too many wrong keys from this address",
+            "too many wrong keys",
             fix=f"retry in {seconds} s with the right key",
             headers={"Retry-After": str(seconds)},
         )

@@ -15,6 +15,8 @@ import uvicorn
 
 from periplus.service.run_queue import RunQueue
 from periplus.service.visits.visit_registry import VisitRegistry
+from periplus.server_sockets import proxy_options
+from periplus.settings import load_settings
 from periplus.signals import on_signals
 from periplus.web_server.asgi_app import ServiceApp
 from periplus.web_server.bounded_connections import make_bounded_protocol
@@ -51,6 +53,7 @@ async def serve_until_signal(
         access_log=False,
         server_header=False,
         timeout_graceful_shutdown=GRACE_S,
+        **proxy_options(load_settings().trusted_proxies),
     )
     server, asked, urged = _SignalFreeServer(config), asyncio.Event(), asyncio.Event()
 

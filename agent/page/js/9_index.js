@@ -23,11 +23,13 @@ const FLAG = { visible: 1, interactive: 2, enabled: 4, required: 8, tickable: 16
 /**
  * @param everything whether to include elements without meaning for a person.
  * @param question the query, to read only possible matches (9_asked.js); null: read everything.
+ * @param rows how many rows or items of each list are read; the controls of the others are counted. 0: all.
  */
-function pageIndex(everything, question = null) {
+function pageIndex(everything, question = null, rows = 0) {
   const walk = {
+    rows: [], mostRows: rows, rowsOf: new Map(), further: [],
     look: newLook(), everything, asked: question === null ? null : askedFor(question),
-    elements: [], rows: [], rootAt: [], operable: [], regions: [], roots: [], path: [], parent: -1, root: 0,
+    elements: [], rootAt: [], operable: [], regions: [], roots: [], path: [], parent: -1, root: 0,
     inside: false, pointer: false, shut: false, cell: null, row: -1, dx: 0, dy: 0, full: false,
   };
   walk.roots.push(["document", null, null, null, document.URL]);
@@ -35,7 +37,7 @@ function pageIndex(everything, question = null) {
   if (walk.asked) readRegionsAround(walk);
   else for (const region of walk.regions) textsOf(region, walk);
   const token = remember(walk.elements);
-  return { ...pageFacts(), token, elements: walk.rows, regions: walk.regions, roots: walk.roots, truncated: walk.full };
+  return { ...pageFacts(), token, elements: walk.rows, regions: walk.regions, roots: walk.roots, truncated: walk.full, further: walk.further };
 }
 
 /** Store the elements of an index for later calls from Python; return its token. */
@@ -51,6 +53,10 @@ function walkElement(el, walk) {
   if (walk.full || EMPTIED_INDEX.has(tag)) return;
   const before = { parent: walk.parent, inside: walk.inside, pointer: walk.pointer, shut: walk.shut, cell: walk.cell, row: walk.row };
   const role = roleOf(el);
+  if (walk.mostRows && isFurtherRow(el, role, walk)) {
+    countFurther(el, walk);
+    return;
+  }
   const shown = rendered(el, walk.look) || tag === "html";
   const operable = isInteractive(el);
   walk.shut = walk.shut || hasAttr(el, "inert") || attr(el, "aria-disabled") === "true"; // as disabledBy has it
@@ -70,6 +76,28 @@ function walkElement(el, walk) {
   walkInside(el, tag, walk);
   walk.path.pop();
   Object.assign(walk, before);
+}
+
+/** Whether an element is a row or an item beyond those that are read of its list. */
+function isFurtherRow(el, role, walk) {
+  const kind = regionKind(el, role);
+  if (kind !== "row" && kind !== "item") return false;
+  const list = `${currentRegion(walk)} ${kind}`;
+  const before = walk.rowsOf.get(list) || 0;
+  walk.rowsOf.set(list, before + 1);
+  return before >= walk.mostRows;
+}
+
+/** Count the controls of a row that is not read, with the position of the element that comes next. */
+function countFurther(el, walk) {
+  let controls = 0;
+  for (const each of [el, ...el.querySelectorAll(OPERABLE_CSS)]) {
+    if (isInteractive(each) && each.checkVisibility({ visibilityProperty: true })) controls += 1;
+  }
+  const at = walk.elements.length;
+  const last = walk.further[walk.further.length - 1];
+  if (last && last[0] === at) last[1] += controls;
+  else if (controls) walk.further.push([at, controls]);
 }
 
 const EMPTIED_INDEX = new Set(["script", "style", "noscript", "template", "head", "noembed", "noframes"]);

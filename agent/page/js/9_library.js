@@ -57,8 +57,8 @@ const library = Object.freeze({
   coverRules: (selectorJson) => json(coverRules(JSON.parse(selectorJson))),
   lookAt: (el) => json(remember([el])),
   index(optionsJson) {
-    const { everything, question } = JSON.parse(optionsJson);
-    return json(pageIndex(everything, question));
+    const { everything, question, rows } = JSON.parse(optionsJson);
+    return json(pageIndex(everything, question, rows));
   },
   read: (askedJson) => json({ ...pageFacts(), ...read(JSON.parse(askedJson)) }),
   pick,

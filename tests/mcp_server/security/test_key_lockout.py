@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from mcp_server.security.key_lockout import FORGOTTEN_AFTER_S, LONGEST_S, MOST_ADDRESSES, KeyLockout
+from mcp_server.security.key_lockout import (
+    FORGOTTEN_AFTER_S,
+    IN_TOTAL,
+    LONGEST_IN_TOTAL_S,
+    LONGEST_S,
+    MOST_ADDRESSES,
+    KeyLockout,
+)
 
 
 class _Clock:
@@ -42,6 +49,29 @@ def test_a_key_that_was_right_there_is_looked_at_and_others_are_not():
     assert lockout.wait("1.2.3.4", "right") == 0
     assert lockout.wait("1.2.3.4", "another") > 0
     assert lockout.wait("5.6.7.8", "right") == 0
+
+
+def test_a_client_that_names_another_address_with_each_wrong_key_is_locked_out_too():
+    clock = _Clock()
+    lockout = KeyLockout(3, clock=clock)
+    lockout.note("5.6.7.8", "right", right=True)
+    looked_at = 0
+    for number in range(1_000):
+        if lockout.wait(f"10.0.{number // 256}.{number % 256}", f"wrong {number}") == 0:
+            lockout.note(f"10.0.{number // 256}.{number % 256}", f"wrong {number}", right=False)
+            looked_at += 1
+    assert looked_at == 3 * IN_TOTAL
+    waits = []
+    for number in range(12):
+        waits.append(lockout.wait("1.2.3.4", "never seen"))
+        clock.now += waits[-1]
+        lockout.note(f"10.1.0.{number}", "wrong", right=False)
+    assert waits[:4] == [1, 2, 4, 8]
+    assert waits[-1] == LONGEST_IN_TOTAL_S
+    assert lockout.wait("9.9.9.9", "right") == 0  # right before, from another address
+    clock.now += FORGOTTEN_AFTER_S + 1
+    lockout.note("10.2.0.1", "wrong", right=False)
+    assert lockout.wait("1.2.3.4", "never seen") == 0
 
 
 def test_memory_is_bounded():

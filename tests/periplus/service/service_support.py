@@ -21,7 +21,7 @@ from kb_store.store_factory import open_runs
 from periplus.console.console_framework import ConsoleContext
 from periplus.fleet.worker_resources import StoreAddresses
 from periplus.mcp_settings import McpSettings
-from periplus.server_sockets import open_listening_socket
+from periplus.server_sockets import open_listening_socket, proxy_options
 from periplus.service.run_queue import RunQueue, RunQueueLimits
 from periplus.service.service_settings import ServeSettings
 from periplus.service.single_sign_on import OidcSettings
@@ -202,6 +202,7 @@ async def served(
     maps: Path | None = None,
     oidc: OidcSettings | None = None,
     base_urls: dict[str, str] | None = None,
+    trusted_proxies: tuple[str, ...] = (),
     **settings,
 ) -> AsyncIterator[Served]:
     quick = quick or Quick()
@@ -224,7 +225,13 @@ async def served(
         listener = stack.enter_context(open_listening_socket("127.0.0.1", 0))
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         server = uvicorn.Server(
-            uvicorn.Config(service, log_config=None, access_log=False, timeout_graceful_shutdown=1)
+            uvicorn.Config(
+                service,
+                log_config=None,
+                access_log=False,
+                timeout_graceful_shutdown=1,
+                **proxy_options(trusted_proxies),
+            )
         )
         server.capture_signals = nullcontext
         serving = asyncio.create_task(server.serve(sockets=[listener]))

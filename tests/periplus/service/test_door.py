@@ -114,6 +114,50 @@ async def test_wrong_keys_lock_an_address_out_and_the_right_one_goes_on(tmp_path
         assert (await service.client.get("/api/runs", headers={"X-API-Key": KEY})).status_code == 200
 
 
+@pytest.mark.parametrize(("trusted", "codes"), [((), [401] * 3 + [429] * 9), (("127.0.0.0/8",), [401] * 12)])
+async def test_only_a_named_proxy_is_believed_about_its_clients_address(tmp_path, trusted, codes):
+    async with served(tmp_path, serve_wrong_keys=3, trusted_proxies=trusted) as service:
+        seen = [
+            (
+                await service.client.get(
+                    "/api/runs", headers={"X-API-Key": f"wrong-{n}", "X-Forwarded-For": f"203.0.113.{n}"}
+                )
+            ).status_code
+            for n in range(12)
+        ]
+    assert seen == codes
+
+
+async def test_a_named_proxy_that_passes_on_what_clients_say_does_not_open_the_lockout(tmp_path):
+    async with served(tmp_path, serve_wrong_keys=1, trusted_proxies=("127.0.0.1",)) as service:
+        seen = []
+        for number in range(30):
+            offered = {"X-API-Key": f"wrong-{number}", "X-Forwarded-For": f"203.0.113.{number}"}
+            seen.append((await service.client.get("/api/runs", headers=offered)).status_code)
+        assert seen[:10] == [401] * 10
+        assert seen.count(401) < 14
+        used = await service.client.get("/api/runs", headers={"X-Forwarded-For": "203.0.113.99"})
+        assert used.status_code == 429  # this key was never right in this process
+    async with served(tmp_path, serve_wrong_keys=1, trusted_proxies=("127.0.0.1",)) as service:
+        assert (await service.client.get("/api/runs")).status_code == 200
+        for number in range(30):
+            offered = {"X-API-Key": f"wrong-{number}", "X-Forwarded-For": f"203.0.113.{number}"}
+            await service.client.get("/api/runs", headers=offered)
+        used = await service.client.get("/api/runs", headers={"X-Forwarded-For": "203.0.113.99"})
+        assert used.status_code == 200
+
+
+@pytest.mark.parametrize("header", ["X-Forwarded-For", "Forwarded"])
+async def test_without_keys_no_proxy_is_answered(tmp_path, header):
+    async with served(tmp_path, keyed=False) as service:
+        assert (await service.client.get("/api/runs")).status_code == 200
+        refused = await service.client.get("/api/runs", headers={header: "203.0.113.7"})
+        assert (refused.status_code, refused.json()["code"]) == (421, "unknown_host")
+        assert "PERIPLUS_API_KEY" in refused.json()["fix"]
+        asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+        assert (await service.client.post("/mcp", json=asked, headers={header: "a"})).status_code == 421
+
+
 def _fail() -> Exception:
     try:
         int("a defect")
