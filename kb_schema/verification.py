@@ -369,6 +369,8 @@ class FailureEvidence(Model):
     heal_rounds: int = 0
     held_before: bool | None = None
     """Whether this test passed before on this site; None: not known."""
+    done_before: int | None = None
+    """The first step that sent data when the elements were found, earlier in this run: what it changes was changed then."""
     came_late_s: float | None = None
     """Seconds after the timeout at which it appeared."""
     page_changed: bool | None = None

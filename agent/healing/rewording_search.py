@@ -23,6 +23,10 @@ from kb_schema.text_similarity import words
 
 _IDENTIFIERS = ("test id", "id", "name attribute")
 _MOST_OFFERED = 3
+_ANY_BUTTON = frozenset(
+    {"submit", "confirm", "ok", "continue", "accept", "go", "button", "btn", "action", "primary"}
+)
+"""Words of ids that buttons with any act have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +146,15 @@ def _list_support(
             yield "place"
 
 
+def _is_surely_in_place(seen: Fingerprint, judged: FingerprintComparison, support: tuple[str, ...]) -> bool:
+    """Whether all around it agrees, and an identifier that stayed says more than that it is a button."""
+    telling = any(
+        judged.similarity.likeness(name) == 1.0 and not set(words(_read(seen, name) or "")) <= _ANY_BUTTON
+        for name in _IDENTIFIERS
+    )
+    return telling and {"neighbours", "region", "place"} <= set(support)
+
+
 def _words_of(known: Fingerprint) -> set[tuple[str, ...]]:
     return {words(each) for each in known.neighbours if words(each)}
 
@@ -197,7 +210,7 @@ def _list_against(
     verbs = tuple(list_other_acts(ours, theirs)) if presses and ours and theirs else ()
     if presses and ours and theirs:
         harms = tuple(list_harms(ours, theirs))
-        safe = risk.repeatable and "identifier" in support
+        safe = "identifier" in support and (risk.repeatable or _is_surely_in_place(seen, judged, support))
         yield from dict.fromkeys(harms if safe else (*harms, *verbs))
     yield from (each for each in judged.contradictions if each not in verbs)
     alone = not presses and {"identifier", "only one", "place"} <= set(support)

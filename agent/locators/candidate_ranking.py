@@ -105,7 +105,16 @@ def _decide(found: Iterable[DiscoveryCandidate], wanted: ElementDescription) -> 
     if not ranked:
         return None
     rivals = [each for each in ranked if each.fit == ranked[0].fit]
-    for better in (_interactive, _preferred(wanted), _hinted(wanted)):
+    preferred = _preferred(wanted)
+    if not any(
+        map(preferred, rivals)
+    ):  # to click: rather a button with this tooltip than a field with this placeholder
+        rivals += [
+            each
+            for each in ranked
+            if each not in rivals and each.fit >= DiscoveryFit.PLURAL and preferred(each)
+        ]
+    for better in (_interactive, preferred, _hinted(wanted)):
         rivals = [each for each in rivals if better(each)] or rivals
     if len(rivals) == 1:
         return DiscoveryRanking(rivals[0])

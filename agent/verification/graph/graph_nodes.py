@@ -238,6 +238,9 @@ class VerificationNodes:
         evidence = failed.evidence.model_copy(
             update={"failure": failure, "heal_rounds": heal_round, "step_idx": index}
         )
+        if self._rediscover or not context.held_before:  # the plan is of this run
+            sent = [each.step_idx for each in self._read_plan(context).steps if each.sent_data]
+            evidence = evidence.model_copy(update={"done_before": min(sent, default=None)})
         usual = set(self._read_plan(context).usual_errors)
         console = tuple(each.model_copy(update={"usual": each.pattern in usual}) for each in evidence.console)
         evidence = evidence.model_copy(update={"console": console})

@@ -221,10 +221,12 @@ def _never_so(case: StepFailureCase) -> Iterator[RuleFinding]:
         return
     facts = case.evidence
     past = "it was never met on this site" if case.never_held else "no earlier run is known"
+    if facts.done_before is not None:
+        past = "it was met when the elements were found"
     instead = f" Expect {quote_excerpt(facts.received)} if that is right." if facts.received else ""
     yield RuleFinding(
         "assertion_mismatch",
-        STRONG if case.never_held else TOLD,
+        STRONG if case.never_held and facts.done_before is None else TOLD,
         f"the page does not meet {case.expectation}",
         (f"{case.expectation} is not met after {case.step}", _seen_instead(case), past),
         f"Compare {case.expectation} with what the page says after {case.step}.{instead}",
@@ -238,6 +240,26 @@ def _seen_instead(case: StepFailureCase) -> str:
     if facts.alike:
         return f"{_here(case)} has {', '.join(map(quote_excerpt, facts.alike[:_MOST_ALIKE]))}"
     return f"nothing like it is on {_here(case)}"
+
+
+@register_rule
+def _done_already(case: StepFailureCase) -> Iterator[RuleFinding]:
+    """Everything held when the elements were found; since then the requirement's own step has changed the data."""
+    first = case.evidence.done_before
+    about = case.is_outcome or case.missing or case.says_no
+    if first is None or first > case.evidence.step_idx or not about or case.late or case.renamed:
+        return
+    yield RuleFinding(
+        "data_issue",
+        STRONG + 0.01,
+        f"step {first + 1} was done once already in this run, when the elements were found",
+        (
+            f"all steps were done and all outcomes were met then; step {first + 1} sent data",
+            f"{case.expectation if case.is_outcome else case.element} is not so after it is done again",
+        ),
+        "Let the requirement make the data that it changes, with `{unique}` in a name, so that it can be done again; put the "
+        "site back before the next run.",
+    )
 
 
 @register_rule

@@ -68,6 +68,8 @@ FOUND = [
     ("<a id=l href=#>Next</a><p>Next</p>", "Next", "click", "#l", "role_name"),
     ("<input placeholder=Search><button id=b>Search</button>", "Search", "click", "#b", "role_name"),
     ("<input id=f placeholder=Search><button>Search</button>", "Search", "fill", "#f", "placeholder"),
+    ("<input placeholder='Search…'><button id=b title=Search><i></i></button>", "Search", "click", "#b", "role_name"),
+    ("<input id=f placeholder='Search…'><button>Go</button>", "Search", "click", "#f", "placeholder"),
     ("<button>Save draft</button><button id=b>Save</button>", "Save", "click", "#b", "role_name"),
     ("<button id=b>Save changes</button>", "Save", "click", "#b", "role_name"),
     ("<button id=b title='Throw away'><i></i></button>", "Throw away", "click", "#b", "role_name"),

@@ -105,6 +105,7 @@ FACTS = {
     "compared": st.integers(0, 4),
     "heal_rounds": st.integers(0, 3),
     "held_before": st.booleans(),
+    "done_before": st.none() | st.integers(0, 5),
     "came_late_s": st.floats(0, 60),
     "page_changed": st.booleans(),
     "previous_changed": st.booleans(),
