@@ -115,13 +115,13 @@ async def test_two_identifiers_that_stayed_do_not_outweigh_harmful_words(site, o
 
 async def test_another_verb_is_used_for_what_sent_data_only_by_an_identifier_that_says_what_it_is(site, open_site_page):
     for name, used in (("create-order", True), ("submit", False)):
-        page = PAGE.format(more=POST).replace("id=keep", f"id={name}").replace("Reserve", "Create order")
+        page = PAGE.format(more=POST).replace("id=keep", f"id={name}").replace("Reserve", "Create")
         site.page("/", page)
         async with open_site_page() as site_page:
-            steps = ("Create order | click | | message:Kept",)
-            change = f"document.getElementById('{name}').textContent = 'Save order'"
+            steps = ("Create | click | | message:Kept",)
+            change = f"document.getElementById('{name}').textContent = 'Save it'"
             _, undone, healing = await fail(site_page, steps, change)
             assert healing.event.success is used, healing.event
-            assert undone.evidence.nearest == "button 'Save order'"
+            assert undone.evidence.nearest == "button 'Save it'"
             if not used:
                 assert "does something else" in healing.event.reason
