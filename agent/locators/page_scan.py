@@ -125,7 +125,7 @@ def parse_page_index(data: dict[str, Any], query: ScanQuery | None = None) -> Pa
             for kind, parent, host, host_css, url in data["roots"]
         ),
         truncated=data["truncated"],
-        further={at: controls for at, controls in data["further"]},
+        further=dict(data["further"]),
         query=query,
     )
 

@@ -81,7 +81,7 @@ class SeenPage:
     known: str = ""
     """The text about the known screen; empty: none was known."""
     tools: tuple[str, ...] = ()
-    """Lines about the tools that the page offers."""
+    """Lines about what only a person can do, and about the tools that the page offers."""
 
 
 @dataclass(slots=True, eq=False)

@@ -67,6 +67,7 @@ const library = Object.freeze({
   leadsTo: (token, pairsJson) => json(leadsTo(token, JSON.parse(pairsJson))),
   complaints: (elementsJson) => json(complaints(elementsJson)),
   refusalSigns: () => json(refusalSigns()),
+  personChecks: () => json(personChecks(newLook())),
   items: (selectorJson) => json(items(selectorJson)),
   text(selectorJson) {
     const look = newLook();
