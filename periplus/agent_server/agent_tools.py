@@ -114,7 +114,7 @@ async def run_task(
             given = {**call.answers, **given}
         live = await _resume_run(context, task, about, given, _parse_decision(it_happened))
     else:
-        asked = await _inputs(knowledge, task, given, call)
+        asked = await _inputs(knowledge, task, given, call, for_client=context.executor.for_clients)
         if isinstance(asked, InputRequiredResult):
             return asked
         base_url = context.base_urls.get(website_id)
@@ -232,10 +232,10 @@ def _check_names(knowledge: KnowledgeBase, task: Work, given: Mapping[str, Any])
 
 
 async def _inputs(
-    knowledge: KnowledgeBase, task: Work, given: dict[str, Any], call: AgentToolCall
+    knowledge: KnowledgeBase, task: Work, given: dict[str, Any], call: AgentToolCall, *, for_client: bool
 ) -> dict[str, Any] | InputRequiredResult:
     """Return all inputs that a person must give, before a browser is opened. Raises `InputsMissing`."""
-    needs = await _list_needed_inputs(knowledge, task, given)
+    needs = await _list_needed_inputs(knowledge, task, given, for_client=for_client)
     if not needs:
         return given
     names = {need.name for need in needs}
@@ -245,18 +245,18 @@ async def _inputs(
     if isinstance(asked, InputRequiredResult):
         return asked
     given = {**given, **{name: value for name, value in (asked or {}).items() if name in names}}
-    left = await _list_needed_inputs(knowledge, task, given)
+    left = await _list_needed_inputs(knowledge, task, given, for_client=for_client)
     if left:
         raise InputsMissing(task.local_id, left)
     return given
 
 
 async def _list_needed_inputs(
-    knowledge: KnowledgeBase, task: Work, given: Mapping[str, Any]
+    knowledge: KnowledgeBase, task: Work, given: Mapping[str, Any], *, for_client: bool
 ) -> list[NeededInput]:
     """Return the inputs that only a person can give: not another task, a page or a generator."""
     at_hand = {*given, *knowledge.website.global_context}
-    vault = open_vault(knowledge.website.website_id, audited=False)
+    vault = open_vault(knowledge.website.website_id, audited=False, for_client=for_client)
     found = []
     for spec in task.io_spec.inputs:
         wanted = build_task_value_request(spec)

@@ -82,6 +82,7 @@ const library = Object.freeze({
   hideFields: (isSecret) => {
     isAlsoSecret = isSecret;
   },
+  fieldNames: (el) => json(fieldNames(el)),
   secretField: (el, replace) => json(secretField(el, replace)),
   insertText: (el, text) => json(insertText(el, text)),
   commit(el, text = "") {
