@@ -106,7 +106,7 @@ async def run_task(
         require_screen((await context.views.current(website_id)).view, goal)
     given = dict(inputs or {})
     _check_names(knowledge, task, given)
-    if (wrong := find_secret_name({**call.answers, **given}, "inputs")) is not None:
+    if (wrong := find_secret_name(call.answers, "inputs")) is not None:
         raise BadRequest(wrong, hint="leave the input out: secrets are set on the server")
     about = run_id or call.asked_about
     if about is not None:
