@@ -26,6 +26,7 @@ from collections.abc import Mapping, Sequence
 from agent.page.errors import (
     ActionMisused,
     ElementChanged,
+    FieldNotForSecrets,
     GateFailed,
     OriginRefused,
     SelectorNotFilled,
@@ -34,7 +35,15 @@ from agent.page.errors import (
 
 _QUOTED_CHARACTERS = 80
 """Characters of a refused value that the message quotes."""
-UNTOUCHED = (ActionMisused, ElementChanged, GateFailed, OriginRefused, SelectorNotFilled, SelectorUnusable)
+UNTOUCHED = (
+    ActionMisused,
+    ElementChanged,
+    FieldNotForSecrets,
+    GateFailed,
+    OriginRefused,
+    SelectorNotFilled,
+    SelectorUnusable,
+)
 """Page errors that are raised before anything is done on the page."""
 
 

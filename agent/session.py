@@ -106,6 +106,8 @@ class Session:
     context: RunContext = field(default_factory=RunContext)
     bus: EventBus = field(default_factory=EventBus)
     pace: ActionPace = field(default_factory=ActionPace)
+    secret_fields_only: bool = False
+    """Whether secrets are typed only into fields that the page itself shows to be for secrets."""
     secret_fields: list[Selector] = field(default_factory=list)
     """Fields that were given a secret: snapshots leave their values out."""
     veil: SecretMask | None = None

@@ -60,7 +60,10 @@ def make_page(elements: int) -> str:
 
 async def measure() -> list[Looks]:
     """Measure all sizes in one run."""
-    with running_site(lambda asked: Answered(_answer(asked))) as site, tempfile.TemporaryDirectory() as folder:
+    with (
+        running_site(lambda asked: Answered(_answer(asked))) as site,
+        tempfile.TemporaryDirectory() as folder,
+    ):
         async with periplus(Knowledge(Path(folder))) as ours, playwright_mcp() as theirs:
             return [await _measure_page(ours, theirs, f"{site.base}/{size}", size) for size in SIZES]
 

@@ -8,8 +8,16 @@ from pathlib import Path
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from agent.errors import PersonNeeded
-from agent.execution.values.one_time_codes import OneTimeCodeVault
-from agent.execution.values.secret_vaults import EnvironmentVault, FileVault, KeyringVault, VaultChain
+from agent.execution.values.one_time_codes import SUFFIX, OneTimeCodeVault
+from agent.execution.values.secret_vaults import (
+    EnvironmentVault,
+    FileVault,
+    KeyringVault,
+    Permits,
+    VaultChain,
+    permit_all,
+    secret_variable_name,
+)
 from agent.run_context import Vault
 from kb_store.audit.audit_recorder import record_async
 from periplus.errors import UserError
@@ -45,21 +53,35 @@ class _AuditedVault:
         return found
 
 
-def open_vault(website_id: str, *, audited: bool = True) -> Vault:
+def open_vault(website_id: str, *, audited: bool = True, for_client: bool = False) -> Vault:
     """Return a vault that reads the environment, then the file, then the keyring, and makes one-time codes.
 
     `audited`: the audit log names the secrets that are read; False for one who only asks whether there are any.
+    `for_client`: only the website's own secrets, and general ones that `PERIPLUS_SERVE_SECRETS` names for it.
     Raises `UserError` for a file that is missing or readable by others.
     """
     settings = read_settings(SecretSettings, {})
-    vaults: list[Vault] = [EnvironmentVault(website_id)]
+    general = _permit_named(website_id) if for_client else permit_all
+    vaults: list[Vault] = [EnvironmentVault(website_id, general=general)]
     if settings.secrets_file is not None:
         try:
-            vaults.append(FileVault(settings.secrets_file, website_id))
+            vaults.append(FileVault(settings.secrets_file, website_id, general=general))
         except PersonNeeded as exc:
             raise UserError(str(exc), fix=exc.hint) from exc
     if settings.keyring:
         with suppress(ImportError):  # an optional extra
-            vaults.append(KeyringVault(website_id))
+            vaults.append(KeyringVault(website_id, general=general))
     chain = OneTimeCodeVault(VaultChain(vaults))
     return _AuditedVault(chain, website_id) if audited else chain
+
+
+def _permit_named(website_id: str) -> Permits:
+    """Permit the general secrets that the operator named for a website."""
+    from periplus.service.service_settings import load_serve_settings  # noqa: PLC0415 - it uses this module
+
+    named = {
+        secret_variable_name(each.name)
+        for each in load_serve_settings().serve_secrets
+        if each.website == website_id
+    }
+    return lambda name: secret_variable_name(name.removesuffix(SUFFIX)) in named

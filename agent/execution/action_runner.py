@@ -434,6 +434,7 @@ class ActionRunner:
             timeout_s=session.healing.first_gate_s(session.element_wait),
             allowed_origins=session.allowed_origins,
             secret=action_types.ACTION_TYPES[name].types_text and self._is_secret(call),
+            secret_fields_only=session.secret_fields_only,
             modifiers=call.modifiers,
             drop=call.drop,
             place=call.place,

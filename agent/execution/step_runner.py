@@ -23,6 +23,7 @@ from agent.errors import (
 )
 from agent.events import StepEnded, StepStarted
 from agent.execution.call_templates import COMPOSITE_ACTIONS, fill_call, fill_conditions, is_idempotent
+from agent.execution.effects.person_handover import hand_over_before_press
 from agent.execution.effects.refusal_watch import STORED_AT_ONCE, RefusalWatch
 from agent.execution.effects.uncertain_effects import EarlierStepsNeeded, UncertainEffects
 from agent.execution.effects.undo import read_former_value
@@ -413,7 +414,7 @@ class StepRunner:
         else:
             watch_writes(self._session.page).do_something_else()
             if step.action.canonical_type in PRESSES:
-                before = await read_signs(self._session.page)
+                before = await hand_over_before_press(self._session, await read_signs(self._session.page))
         if step.action.canonical_type == "execute_iterator":
             await run_iterator(engine, run, step.step_id)
         elif step.action.canonical_type == "run_task" and step.action.task_id:

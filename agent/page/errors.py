@@ -9,6 +9,7 @@
     |-- ActionFailed        the browser refused an action                  (may have happened: check)
     |   `-- OptionMissing   a list does not have the option to choose      (give another value)
     |-- OriginRefused       a URL outside the allowed origins              (final)
+    |-- FieldNotForSecrets a client's secret in a field for other things  (final)
     |-- ScriptFailed        the in-page library could not run              (a defect, ours or the page's)
     |-- NavigationFailed    the page could not be loaded                   (retry)
     `-- PageGone            the page was closed, or kept being replaced    (final for this page)
@@ -152,6 +153,16 @@ class OriginRefused(PageError):
     def __init__(self, url: str, origin: str, allowed: frozenset[str]) -> None:
         self.url, self.origin, self.allowed = url, origin, allowed
         super().__init__(f"{origin or url} is not among the allowed origins: {', '.join(sorted(allowed))}")
+
+
+class FieldNotForSecrets(PageError):
+    """A client's secret would be typed into a field that is not one for secrets. Nothing was typed. `field`: its name."""
+
+    def __init__(self, field: str) -> None:
+        self.field = field
+        super().__init__(
+            f"{field!r} is no field for a secret, so that a client's run types none there; nothing was typed"
+        )
 
 
 class NavigationFailed(PageError):

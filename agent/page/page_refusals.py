@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Literal
 from urllib.parse import urlsplit
 
 from playwright.async_api import Page
@@ -77,6 +78,21 @@ class MessageSigns(Model):
     """Whether its markup calls it a warning."""
 
 
+class PersonCheck(Model):
+    """Something on a page that only a person can do."""
+
+    kind: Literal["captcha", "passkey"]
+    name: str = ""
+    """What the page calls it; may be empty."""
+    entered: bool = True
+    """Whether something was entered in its form, so that it is in the way of what is sent; true without a form."""
+
+    def __str__(self) -> str:
+        """Return it for people."""
+        said = f" {self.name!r}" if self.name else ""
+        return f"a captcha{said}" if self.kind == "captcha" else "a passkey prompt of the browser"
+
+
 class RefusalSigns(Model):
     """What a page shows that may be signs of a refusal."""
 
@@ -88,6 +104,8 @@ class RefusalSigns(Model):
     messages: tuple[MessageSigns, ...] = ()
     told: str = ""
     """The text of a page that is nothing but a message, else its heading."""
+    person: tuple[PersonCheck, ...] = ()
+    """What only a person can do."""
 
 
 class RefusalSign(StrEnum):
@@ -144,6 +162,12 @@ class PageComplaint:
 async def read_refusal_signs(page: Page) -> RefusalSigns:
     """Return the signs that the page shows now. Raises `PageGone`."""
     return RefusalSigns.model_validate(await in_page_library.call(page, "refusalSigns"))
+
+
+async def read_person_checks(page: Page) -> tuple[PersonCheck, ...]:
+    """Return what on the page only a person can do now. Raises `PageGone`."""
+    found = await in_page_library.call(page, "personChecks")
+    return tuple(map(PersonCheck.model_validate, found))
 
 
 def find_refusal(

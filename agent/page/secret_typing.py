@@ -15,7 +15,9 @@ from agent import retry_limits
 from agent.page import in_page_library
 from agent.page.action_requests import ActionOrder
 from agent.page.actionability_gate import ElementVanished
+from agent.page.errors import FieldNotForSecrets
 from agent.page.origin_rule import check_element_origin
+from kb_schema.secret_fields import is_secret_autocomplete, names_a_secret
 
 
 async def type_secret(
@@ -23,10 +25,12 @@ async def type_secret(
 ) -> None:
     """Insert the text into the field, replacing what it holds or at its end.
 
-    `keys`: key by key, with a check before each key. Raises `OriginRefused`, `ElementVanished`.
+    `keys`: key by key, with a check before each key. Raises `OriginRefused`, `FieldNotForSecrets`, `ElementVanished`.
     """
     page, text, allowed = order.page, order.text, order.request.allowed_origins
     await check_element_origin(page, element, allowed)
+    if order.request.secret_fields_only:
+        await _check_field(order, element)
     kind = await in_page_library.call_on(page, "secretField", element, replace)
     if not kind["focused"]:
         raise ElementVanished("the focus went elsewhere after it was judged")
@@ -41,3 +45,12 @@ async def type_secret(
         await check_element_origin(page, element, allowed)
         await page.keyboard.type(key)
         await asyncio.sleep(order.pace.key_delay_s)
+
+
+async def _check_field(order: ActionOrder, element: ElementHandle) -> None:
+    """Raise `FieldNotForSecrets` unless the page itself shows that a field is for a secret."""
+    field = await in_page_library.call_on(order.page, "fieldNames", element)
+    if field["type"] == "password" or is_secret_autocomplete(field["autocomplete"]):
+        return
+    if not names_a_secret(field["names"]):
+        raise FieldNotForSecrets(next(filter(None, field["names"]), "the field"))

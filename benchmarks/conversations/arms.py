@@ -146,6 +146,7 @@ async def use_wrapped(talk: Conversation, job: ConversationJob, url: str) -> Non
 async def use_beside(talk: Conversation, job: ConversationJob, url: str) -> None:
     """Periplus goes to the form's screen, Playwright's tools act there."""
     await go_to_form(talk, job, url)
+    await sign_in_where_asked(talk, job)
     await follow_with_playwright(talk, BesideReader(talk), [*job.known_way, *job.form])
 
 
@@ -167,6 +168,13 @@ async def go_to_form(talk: Conversation, job: ConversationJob, url: str) -> None
         await talk.call("go_to", screen=screen, inputs={asked[1]: job.account})
 
 
+async def sign_in_where_asked(talk: Conversation, job: ConversationJob) -> None:
+    """Sign in if the page shows the fields for it, and not those of the job."""
+    fields = [each.name for step in job.sign_in if isinstance(step, Fill) for each in step.fields]
+    if any(find_id(talk.last, name) for name in fields):
+        await _act(talk, job.sign_in)
+
+
 def _screen_in(answers: Sequence[str], job: ConversationJob) -> str | None:
     found = re.search(rf"(?:-> |screen )({job.screen})\b", "\n".join(answers))
     return None if found is None else found[1]
@@ -175,6 +183,7 @@ def _screen_in(answers: Sequence[str], job: ConversationJob) -> str | None:
 async def use_known_pages(talk: Conversation, job: ConversationJob, url: str) -> None:
     """`mcp --browser`, step by step on known pages."""
     await go_to_form(talk, job, url)
+    await sign_in_where_asked(talk, job)
     await _act(talk, [*job.known_way, *job.form])
 
 

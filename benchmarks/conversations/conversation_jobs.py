@@ -169,7 +169,7 @@ JOBS = (
         lambda state: _has(state["issues"], title="Paper jam on the second floor", status="testing")
         and _note(state["issues"], "Paper jam on the second floor", "New rollers"),
         "admin", _ADMIN_SECRETS,
-        known_way=(*_ROUNDUP_SIGN_IN, Press("link", "Paper jam on the second floor")),
+        known_way=(Press("link", "Paper jam on the second floor"),),
     ),
     ConversationJob(
         "roundup", "rename_issue", "/", _ROUNDUP_SIGN_IN,
@@ -179,7 +179,7 @@ JOBS = (
         {"title": "Dark mode for the timetable", "new title": "Timetable in dark colours"},
         lambda state: _has(state["issues"], title="Timetable in dark colours"),
         "admin", _ADMIN_SECRETS,
-        known_way=(*_ROUNDUP_SIGN_IN, Press("link", "Dark mode for the timetable")),
+        known_way=(Press("link", "Dark mode for the timetable"),),
     ),
     ConversationJob(
         "trac", "create_ticket", "/", _TRAC_SIGN_IN,

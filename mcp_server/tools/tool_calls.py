@@ -22,13 +22,16 @@ from pydantic_core import from_json
 
 from kb_schema.documents import did_you_mean
 from kb_schema.excerpts import EXCERPT, excerpt
-from mcp_server.errors import InvalidArguments, KnowledgeServerError
+from kb_schema.secret_placement import find_misplaced_secrets
+from mcp_server.errors import BadRequest, InvalidArguments, KnowledgeServerError
 from mcp_server.security import access_scopes
 from mcp_server.security.call_limits import CallGuard
 from mcp_server.tools import elicitation
 
 WEBSITE_ID = "website_id"
 _MISSING = "missing"
+_PAGES = frozenset({"snapshot"})
+"""Arguments that hold a page."""
 
 ChoiceLookup = Callable[[], Awaitable[Sequence[str]]]
 
@@ -106,9 +109,11 @@ class KnowledgeTool(Tool):
     ) -> dict[str, Any] | InputRequiredResult:
         given = self._unwrapped(arguments)
         self._check_names(given)
+        self._check_secrets(given)
         said = elicitation.read_answer(context)
         if said is not None:
             given = {**self._only_known(said), **given}
+            self._check_secrets(given)
         missing = self._missing(given)
         if missing and said is None and _request(context) is not None:
             choices = {WEBSITE_ID: await self.websites()} if WEBSITE_ID in missing else {}
@@ -116,6 +121,7 @@ class KnowledgeTool(Tool):
             if isinstance(asked, InputRequiredResult):
                 return asked
             given = {**self._only_known(asked or {}), **given}
+            self._check_secrets(given)
         try:
             return self.fn_metadata.arg_model.model_validate(given).model_dump_one_level()
         except ValidationError as exc:
@@ -132,6 +138,16 @@ class KnowledgeTool(Tool):
             for name in unknown
         ]
         raise InvalidArguments(self.name, problems, hint=f"it takes {', '.join(known) or 'none'}")
+
+    def _check_secrets(self, given: dict[str, Any]) -> None:
+        """Raise `BadRequest` for `{secret:NAME}` in an argument, with its place. What a page says is data."""
+        for name, value in given.items():
+            found = None if name in _PAGES else next(iter(find_misplaced_secrets(value, f"`{name}`")), None)
+            if found is not None:
+                raise BadRequest(
+                    f"{{secret:{found.name}}} is not allowed in {found.path}",
+                    hint="leave it out: secrets are set on the server, and typed where an input is a secret",
+                )
 
     def _only_known(self, said: dict[str, Any]) -> dict[str, Any]:
         known = self.parameters.get("properties", {})

@@ -72,12 +72,18 @@ async def open_agent_server(
     headed: bool = False,
     files: Path | None = None,
     runs_at_once: int = RunExecutorLimits().runs_at_once,
+    shared: bool = False,
 ) -> AsyncIterator[ToolServer]:
-    """Open the server and its run executor; runs that are active at the end are stopped and can be resumed."""
+    """Open the server and its run executor; runs that are active at the end are stopped and can be resumed.
+
+    `shared`: several clients use it, over HTTP.
+    """
     settings = load_settings()
     uploads = files or settings.data_dir / FILES
     bounds = RunExecutorLimits(runs_at_once=runs_at_once)
     browser = partial(start_browser, headed=headed)
     folder = settings.data_dir / RUNS
-    async with RunExecutor(stores, runs, folder, uploads=uploads, limits=bounds, browser=browser) as executor:
+    async with RunExecutor(
+        stores, runs, folder, uploads=uploads, limits=bounds, browser=browser, for_clients=shared
+    ) as executor:
         yield create_agent_server(executor, views, base_urls=base_urls, read_only=read_only, limits=limits)

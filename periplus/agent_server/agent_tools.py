@@ -95,12 +95,12 @@ async def run_task(
     use run_status. Each non-idempotent step runs at most once, even if the run is interrupted and resumed.
     """
     call, knowledge = current_call("run_task"), await context.knowledge(website_id)
+    _refuse_secrets(call.answers)
     about = run_id or call.asked_about
     if task_id is None and (job := _find_live_job(context, about)) is not None:
         job.questions.answer({**call.answers, **(inputs or {})})
         return await _follow_run(context, None, job, call, wait_seconds)
     if task_id is None:
-        _refuse_secrets(inputs or {})
         meant = await read_goal(
             goal, knowledge, context.executor.stores, context.plans, inputs or {}, confirmed=confirmed
         )
@@ -123,13 +123,12 @@ async def run_task(
         require_screen((await context.views.current(website_id)).view, goal)
     given = dict(inputs or {})
     _check_names(knowledge, task, given)
-    _refuse_secrets({**call.answers, **given})
     if about is not None:
         if call.asked_about is not None:
             given = {**call.answers, **given}
         live = await _resume_run(context, task, about, given, _parse_decision(it_happened))
     else:
-        asked = await _inputs(knowledge, task, given, call)
+        asked = await _inputs(knowledge, task, given, call, for_client=context.executor.for_clients)
         if isinstance(asked, InputRequiredResult):
             return asked
         base_url = context.base_urls.get(website_id)
@@ -230,10 +229,10 @@ def _check_names(knowledge: KnowledgeBase, task: Work | None, given: Mapping[str
 
 
 async def _inputs(
-    knowledge: KnowledgeBase, task: Work, given: dict[str, Any], call: AgentToolCall
+    knowledge: KnowledgeBase, task: Work, given: dict[str, Any], call: AgentToolCall, *, for_client: bool
 ) -> dict[str, Any] | InputRequiredResult:
     """Return all inputs that a person must give, before a browser is opened. Raises `InputsMissing`."""
-    needs = await _list_needed_inputs(knowledge, task, given)
+    needs = await _list_needed_inputs(knowledge, task, given, for_client=for_client)
     if not needs:
         return given
     names = {need.name for need in needs}
@@ -243,18 +242,18 @@ async def _inputs(
     if isinstance(asked, InputRequiredResult):
         return asked
     given = {**given, **{name: value for name, value in (asked or {}).items() if name in names}}
-    left = await _list_needed_inputs(knowledge, task, given)
+    left = await _list_needed_inputs(knowledge, task, given, for_client=for_client)
     if left:
         raise InputsMissing(task.local_id, left)
     return given
 
 
 async def _list_needed_inputs(
-    knowledge: KnowledgeBase, task: Work, given: Mapping[str, Any]
+    knowledge: KnowledgeBase, task: Work, given: Mapping[str, Any], *, for_client: bool
 ) -> list[NeededInput]:
     """Return the inputs that only a person can give: not another task, a page or a generator."""
     at_hand = {*given, *knowledge.website.global_context}
-    vault = open_vault(knowledge.website.website_id, audited=False)
+    vault = open_vault(knowledge.website.website_id, audited=False, for_client=for_client)
     found = []
     for spec in task.io_spec.inputs:
         wanted = build_task_value_request(spec)

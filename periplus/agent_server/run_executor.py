@@ -144,11 +144,14 @@ class RunExecutor:
         limits: RunExecutorLimits | None = None,
         browser: Callable[[], AbstractAsyncContextManager[Browser]] = start_browser,
         contexts: Browsers | None = None,
+        for_clients: bool = False,
     ) -> None:
         """`folder`: for results and traces. `uploads`: the only folder with files for uploads. `browser`: opens a
         browser; an async context manager. `contexts`: lends the browser context of a run; None: a new one each.
+        `for_clients`: others than the operator ask for runs, over a network: see `open_session`.
         """
         self.stores, self.runs, self._folder, self._uploads = stores, runs, folder, uploads
+        self.for_clients = for_clients
         self.limits = limits or RunExecutorLimits()
         self._started, self._stack = browser, AsyncExitStack()
         self._contexts = contexts
@@ -201,6 +204,7 @@ class RunExecutor:
             stop=live.stop,
             asker=live.questions,
             uploads=self._uploads,
+            for_client=self.for_clients,
             listeners=[live],
             note=lambda text: _log.warning("run %s: %s", live.run_request.run_id, text),
             model=live.model or load_inferencer("plan"),

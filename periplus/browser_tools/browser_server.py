@@ -99,6 +99,7 @@ async def open_browser_server(
                 uploads=uploads,
                 limits=bounds,
                 contexts=_in_context(source),
+                for_clients=shared,
             ) as executor,
         ):
             own = [

@@ -81,7 +81,7 @@ class SeenPage:
     known: str = ""
     """The text about the known screen; empty: none was known."""
     tools: tuple[str, ...] = ()
-    """Lines about the tools that the page offers."""
+    """Lines about what only a person can do, and about the tools that the page offers."""
 
 
 @dataclass(slots=True, eq=False)
@@ -247,7 +247,13 @@ class BrowserTabs:
                 base_url = origin
             name = website_id or WITHOUT_KNOWLEDGE
             opening = open_session(
-                stores, self.source.lent.as_context(), name, base_url=base_url, runs=self._runs, page=page
+                stores,
+                self.source.lent.as_context(),
+                name,
+                base_url=base_url,
+                runs=self._runs,
+                page=page,
+                for_client=self.shared,
             )
             session = await stack.enter_async_context(opening)
             session.upload_folder = self._uploads

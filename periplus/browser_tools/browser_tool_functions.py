@@ -36,7 +36,6 @@ from periplus.browser_tools.page_look import look_at
 from periplus.browser_tools.page_reading import read_page
 from periplus.browser_tools.page_tool_acts import call_tool_of_page
 from periplus.browser_tools.page_tool_list import PREFIX
-from periplus.secret_names import find_secret_name
 
 UNEXPECTED = "if that is meant, call act again with expects: accept, dismiss or new_tab"
 
@@ -277,9 +276,6 @@ def _build_tool(definition: BrowserToolDefinition, open_tabs: BrowserTabs) -> Kn
     parameters = [parameter.replace(annotation=hints[parameter.name]) for parameter in own]
 
     async def answering(**arguments: Any) -> CallToolResult:
-        for name, value in arguments.items():
-            if (wrong := find_secret_name(value, f"`{name}`")) is not None:
-                raise BadRequest(wrong, hint="give the secret's name alone, as `secret` of act")
         return await definition.function(open_tabs, **arguments)
 
     annotations = ToolAnnotations(

@@ -24,6 +24,10 @@ _ROLES = {
     "click": _PRESSED,
 }
 """Canonical action -> the roles of elements that take it; others take any of these."""
+_KINDS = frozenset(
+    {"field", "input", "dropdown", "select", "button", "link", "checkbox", "radio", "option", "tab"}
+)
+"""Last words of ids that say what kind of element it is."""
 _ANY = _FIELDS | _CHOSEN_FROM | _PRESSED
 
 
@@ -50,7 +54,7 @@ def find_targets(actions: Iterable[ElementAction], elements: Iterable[NamedEleme
         if not action.element_id or action.element_id in found:
             continue
         roles = _ROLES.get(action.action_type, _ANY)
-        for words in dict.fromkeys((_plain(action.label), _plain(action.element_id))):
+        for words in map(_plain, list_names(action)):
             fitting = [each for each in by_name.get(words, ()) if words and each.role in roles]
             if not fitting and words and roles is _PRESSED:
                 begun = [name for name in by_name if name.startswith(f"{words} ")]
@@ -59,6 +63,14 @@ def find_targets(actions: Iterable[ElementAction], elements: Iterable[NamedEleme
                 found[action.element_id] = fitting[0].target
                 break
     return found
+
+
+def list_names(action: ElementAction) -> tuple[str, ...]:
+    """Return what an element may be called on its page: its label, its id in words, and that without its kind (`_field`)."""
+    words = action.element_id.replace("_", " ")
+    first, _, kind = words.rpartition(" ")
+    names = (action.label, words, first if kind in _KINDS else "")
+    return tuple(dict.fromkeys(each for each in names if each))
 
 
 def role_selector(role: str, name: str) -> str:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from agent.locators.page_index import IndexedElement, PageIndex
-from agent.locators.word_comparison import normalize_words
+from playwright.async_api import Page
+
+from agent.locators.page_index import PageIndex
+from agent.page.condition_probes import answer_probes
+from kb_schema.probes import ElementProbe, probe_key
+from kb_schema.screens import UIElement
+from kb_schema.selectors import TemplateStrategy
 from kb_schema.tool_answers import AvailableActions, ElementAction
 from mcp_server.descriptions.answer_text import render_actions
 from mcp_server.descriptions.available_actions import summarize_actions
@@ -19,31 +23,35 @@ _SELDOM = frozenset({"clear", "hover", "focus", "get_screen_content", "uncheck"}
 """Actions that need no line of their own: the element is listed, or there is nothing to do."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Shown:
-    """The words by which elements of the page are called."""
+async def find_hidden(page: Page, elements: Mapping[str, UIElement]) -> frozenset[str]:
+    """Return the ids of elements that the page does not show now. Those whose selector has parameters are not judged."""
+    asked = {
+        element_id: ElementProbe(selector=element.selector)
+        for element_id, element in elements.items()
+        if not any(isinstance(each, TemplateStrategy) for each in element.selector.strategies)
+    }
+    answers = await answer_probes(page, list(asked.values()))
+    return frozenset(
+        element_id
+        for element_id, probe in asked.items()
+        if (answer := answers.get(probe_key(probe))) is not None
+        and not answer.visible
+        and answer.error is None
+    )
 
-    whole: frozenset[str]
-    begun: tuple[str, ...]
 
-    def has(self, action: ElementAction) -> bool:
-        """Whether an element of the page is called so."""
-        for words in (action.label, action.element_id):
-            told = normalize_words(words.replace("_", " ")) if words else ""
-            if told and (told in self.whole or any(each.startswith(f"{told} ") for each in self.begun)):
-                return True
-        return False
-
-
-def describe_known_page(listed: AvailableActions, index: PageIndex, *, targets: bool) -> str:
+def describe_known_page(
+    listed: AvailableActions, index: PageIndex, hidden: Collection[str], *, targets: bool
+) -> str:
     """Return the screen and what can be done there, in at most 250 tokens without the targets.
 
-    `listed`: all actions of the screen, at `working`. `targets`: also what Playwright's tools take for the listed elements.
+    `listed`: all actions of the screen, at `working`. `hidden`: elements that the page does not show. `targets`: also what
+    Playwright's tools take for the listed elements.
     """
-    shown = _words_of(index)
-    wanted = [each for each in listed.actions if each.action_type not in _SELDOM]
-    present = {id(each): not each.element_id or shown.has(each) for each in wanted}
-    wanted.sort(key=lambda each: (not present[id(each)], _rank(each), not each.required, not each.leads_to))
+    wanted = [
+        each for each in listed.actions if each.action_type not in _SELDOM and each.element_id not in hidden
+    ]
+    wanted.sort(key=lambda each: (_rank(each), not each.required, not each.leads_to))
     lines, named = summarize_actions(wanted, MOST_CHARACTERS)
     tasks, used = [], 0
     for task in listed.tasks:
@@ -60,16 +68,6 @@ def describe_known_page(listed: AvailableActions, index: PageIndex, *, targets: 
 
 def _rank(action: ElementAction) -> int:
     return 0 if action.action_type in _ENTERS else 1
-
-
-def _words_of(index: PageIndex) -> _Shown:
-    words = {normalize_words(each) for element in index.interactive for each in _names(element) if each}
-    return _Shown(frozenset(words), tuple(words))
-
-
-def _names(element: IndexedElement) -> Sequence[str]:
-    own = (element.name, element.label, element.placeholder, element.near.before, element.near.row)
-    return own if element.visible or element.by_label else ()
 
 
 def list_named_elements(index: PageIndex) -> Iterable[NamedElement]:

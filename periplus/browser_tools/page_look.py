@@ -9,11 +9,12 @@ from agent.locators.page_index import PageIndex
 from agent.locators.page_outline import MOST_ROWS, PageOutline, list_changes, outline_page
 from agent.locators.page_scan import scan_page
 from agent.page.errors import PageGone, ScriptFailed
+from agent.page.page_refusals import read_person_checks
 from agent.page.page_tools import list_page_tools
 from agent.session import Session
 from periplus.browser_tools.browser_tabs import BrowserTab, SeenPage
 from periplus.browser_tools.errors import NoPage
-from periplus.browser_tools.known_page import describe_known_page
+from periplus.browser_tools.known_page import describe_known_page, find_hidden
 from periplus.browser_tools.page_tool_list import render_tools
 
 MESSAGE = "! "
@@ -27,8 +28,11 @@ async def look_at(tab: BrowserTab, *, whole: bool = False) -> str:
     """
     session, _ = tab.working_session()
     try:
-        index, offered = await asyncio.gather(scan_page(tab.page, rows=MOST_ROWS), list_page_tools(tab.page))
-        outline, tools = outline_page(index, tab.names), tuple(render_tools(offered))
+        index, offered, checks = await asyncio.gather(
+            scan_page(tab.page, rows=MOST_ROWS), list_page_tools(tab.page), read_person_checks(tab.page)
+        )
+        outline = outline_page(index, tab.names)
+        tools = (*(f"{MESSAGE}only a person can do this: {each}" for each in checks), *render_tools(offered))
         known = ""
         if tab.website_id is None:  # there are no screens that it could be
             session.check_origin()
@@ -77,7 +81,8 @@ async def _describe_known(session: Session, index: PageIndex) -> str:
     if found.screen_id is None:
         return ""
     listed = await session.knowledge.available_actions(found.screen_id, detail="working")
-    return describe_known_page(listed, index, targets=session.lent)
+    hidden = await find_hidden(session.page, await session.elements())
+    return describe_known_page(listed, index, hidden, targets=session.lent)
 
 
 def find_ref(tab: BrowserTab, ref: str) -> tuple[PageIndex, int] | None:

@@ -338,6 +338,7 @@ async def _server(
                 headed=wanted.headed,
                 runs_at_once=wanted.runs_at_once,
                 files=wanted.files,
+                shared=wanted.shared,
             ) as server:
                 yield server
             return

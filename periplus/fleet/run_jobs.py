@@ -122,6 +122,7 @@ async def _run_one_life(
         asker=home.asker,
         listeners=[heard],
         uploads=None if body.uploads is None else Path(body.uploads),
+        for_client=body.uploads is not None,
     )
     try:
         result = await execute_task_run(run_request, resources)

@@ -141,6 +141,8 @@ class TaskRunResources:
     """The page to run on, in the context that `browsers` opens; None: a new one."""
     uploads: Path | None = None
     """The only folder with files for uploads; None: any."""
+    for_client: bool = False
+    """Whether a client of a server asked for it: see `open_session`."""
     note: Callable[[str], None] = lambda _: None
     """Receives warnings."""
     pictures: bool | None = None
@@ -200,6 +202,7 @@ async def execute_task_run(run_request: TaskRunRequest, resources: TaskRunResour
                 step_timeout_s=run_request.step_timeout_s,
                 objective=run_request.objective,
                 page=resources.page,
+                for_client=resources.for_client,
             )
         )
         if resources.model is not None:

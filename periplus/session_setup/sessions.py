@@ -42,11 +42,14 @@ async def open_session(
     step_timeout_s: float | None = None,
     objective: Objective | None = None,
     page: Page | None = None,
+    for_client: bool = False,
 ) -> AsyncIterator[Session]:
     """Open a session on a new page, or on `page`, with knowledge over MCP.
 
     `values`: global values, such as an account. `runs`: the run store, so that the knowledge server can explain
-    failed runs. `run_id`: the id of an existing run. `objective`: by what paths are chosen, whatever tasks say. Raises `UserError` for an unknown website.
+    failed runs. `run_id`: the id of an existing run. `objective`: by what paths are chosen, whatever tasks say. `for_client`: a client of a
+    server works in it: only secrets that the operator named for the website, and only in fields for secrets.
+    Raises `UserError` for an unknown website.
     """
     urls = {website_id: base_url} if base_url else {}
     async with connect_knowledge_client(stores, urls, runs=runs) as client:
@@ -57,7 +60,7 @@ async def open_session(
             raise UserError(str(exc), fix="load its knowledge base first: periplus kb load DIR") from exc
         context = RunContext(asker=asker) if run_id is None else RunContext(asker=asker, run_id=run_id)
         context.global_values = TimestampedValues({**website.global_context, **(values or {})})
-        context.said, context.vault = dict(values or {}), open_vault(website_id)
+        context.said, context.vault = dict(values or {}), open_vault(website_id, for_client=for_client)
         lent = find_lent(browser)
         session = Session(
             page or await browser.new_page(),
@@ -74,6 +77,7 @@ async def open_session(
             usual_objective=load_settings().objective,
             browser=browser,
             lent=lent is not None and lent.foreign,
+            secret_fields_only=for_client,
         )
         is_personal = context.personal.within
         async with report_outcomes(session.bus, knowledge, context.run_id, is_personal=is_personal):

@@ -11,7 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_server.errors import BadRequest
+from mcp import Client
+
+from mcp_server.tool_server import ToolServer
 from periplus import Site, UserError, open_store
 from periplus.browser_tools.browser_tool_functions import TOOL_DEFINITIONS, build_browser_tools
 from periplus.secret_names import check_no_secret_names
@@ -67,10 +69,11 @@ def _text_arguments():
 
 @pytest.mark.parametrize(("tool", "argument", "holds_values"), list(_text_arguments()))
 async def test_every_argument_of_the_browser_tools_refuses_it_without_a_tab(tool, argument, holds_values):
-    (found,) = [each for each in build_browser_tools(None) if each.name == tool]
     given_value: Any = {"a": ["x", SECRET]} if holds_values else f"x {SECRET}"
-    with pytest.raises(BadRequest, match=f"not allowed in `{argument}`"):
-        await found.fn(**{argument: given_value})
+    async with Client(ToolServer("tools", build_browser_tools(None), read_only=False)) as client:
+        refused = await client.call_tool(tool, {argument: given_value})
+    assert refused.is_error
+    assert f"not allowed in `{argument}`" in refused.content[0].text
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from agent.errors import StepRefused
 from agent.events import ActionAnswered
+from agent.execution.effects.person_handover import PRESSES, hand_over_before_press, hand_over_passkey
 from agent.execution.page_complaints import read_signs
 from agent.page import in_page_library
 from agent.page.errors import PageError
@@ -53,15 +54,21 @@ class RefusalWatch:
         self._writes: PageWrites = watch_writes(self._page)
         self._patience_s = ANSWER_S
         self._refused: str | None = None
+        self._presses = step.action.canonical_type in PRESSES
 
     async def begin(self) -> RefusalSigns | None:
-        """Note the page as it is, and return its signs; the action follows. None for a step that may be repeated."""
+        """Note the page as it is, and return its signs; the action follows. None for a step that may be repeated.
+
+        A captcha in the way of a press is left to a person first. Raises `PersonNeeded`.
+        """
         if self._repeatable:
             self._writes.presses = None
             self._writes.begin()
             return None
         self._before = await self._read()
         session = self._engine.session
+        if self._presses:
+            self._before = await hand_over_before_press(session, self._before)
         if session.criteria is not None:
             session.presses.note_criteria(held=await session.criteria())
         self._writes.presses = session.presses
@@ -76,7 +83,12 @@ class RefusalWatch:
             self._engine.session.bus.tell(ActionAnswered(answers, self._refused))
 
     async def raise_refusal(self) -> None:
-        """Wait for the answers to what the action sent. Raises `StepRefused`."""
+        """Wait for the answers to what the action sent, and for a person's to a passkey prompt.
+
+        Raises `StepRefused`, `PersonNeeded`.
+        """
+        if self._presses:
+            await hand_over_passkey(self._engine.session)
         if self._repeatable and not self._writes.writes:
             return
         await self._answered()

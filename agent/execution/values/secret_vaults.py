@@ -9,7 +9,7 @@ import asyncio
 import os
 import re
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,21 +19,32 @@ from agent.errors import PersonNeeded
 from agent.run_context import Vault
 
 ENVIRONMENT = "PERIPLUS_SECRET_"
+Permits = Callable[[str], bool]
+"""Whether a secret that is not the website's own may be used, by its name."""
 SERVICE = "periplus"
 """Service name in the keyring; for one website `periplus:WEBSITE`."""
 KEYRING_TIMEOUT_S = 60.0
 """Seconds a keyring may take: a person may have to unlock it first."""
 
 
+def permit_all(_name: str) -> bool:
+    """Permit every general secret."""
+    return True
+
+
 class EnvironmentVault:
     """Environment variables: `PERIPLUS_SECRET_<WEBSITE>_<NAME>`, then `PERIPLUS_SECRET_<NAME>`, upper case."""
 
-    def __init__(self, website_id: str, environ: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, website_id: str, environ: Mapping[str, str] | None = None, *, general: Permits = permit_all
+    ) -> None:
         self._website_id, self._environ = website_id, os.environ if environ is None else environ
+        self._general = general
 
     async def secret(self, name: str) -> tuple[str, str] | None:
         """Return the website's own secret, else the general one."""
-        for variable in (secret_variable_name(f"{self._website_id}_{name}"), secret_variable_name(name)):
+        own = secret_variable_name(f"{self._website_id}_{name}")
+        for variable in (own, secret_variable_name(name)) if self._general(name) else (own,):
             if self._environ.get(variable):
                 return self._environ[variable], "environment"
         return None
@@ -56,9 +67,9 @@ class FileVault:
     replaced.
     """
 
-    def __init__(self, path: Path, website_id: str) -> None:
+    def __init__(self, path: Path, website_id: str, *, general: Permits = permit_all) -> None:
         """Raises `PersonNeeded` for a file that is missing, unreadable, or open to other users."""
-        self._path, self._website_id = path, website_id
+        self._path, self._website_id, self._general = path, website_id, general
         if path.is_dir():
             return
         self._read_all()
@@ -70,14 +81,15 @@ class FileVault:
 
     def _find(self, name: str) -> str | None:
         if self._path.is_dir():
-            for path in (self._path / self._website_id / name, self._path / name):
+            own = self._path / self._website_id / name
+            for path in (own, self._path / name) if self._general(name) else (own,):
                 if path.is_file():
                     return _text_of(path).removesuffix("\n").removesuffix("\r")
             return None
         known = self._read_all()
         own = known.get(self._website_id)
         found = own.get(name) if isinstance(own, dict) else None
-        found = known.get(name) if found is None else found
+        found = known.get(name) if found is None and self._general(name) else found
         return found if isinstance(found, str) else None
 
     def _read_all(self) -> dict[str, Any]:
@@ -123,17 +135,17 @@ def _text_of(path: Path) -> str:
 class KeyringVault:
     """The system's keyring, through the package `keyring`: service `periplus:WEBSITE`, then `periplus`."""
 
-    def __init__(self, website_id: str) -> None:
+    def __init__(self, website_id: str, *, general: Permits = permit_all) -> None:
         """Raises `ImportError` without the package (`pip install periplus[keyring]`)."""
         import keyring  # noqa: PLC0415 - an extra
         from keyring.errors import KeyringError  # noqa: PLC0415
 
         self._ask, self._error = keyring.get_password, KeyringError
-        self._services = (f"{SERVICE}:{website_id}", SERVICE)
+        self._own, self._general = f"{SERVICE}:{website_id}", general
 
     async def secret(self, name: str) -> tuple[str, str] | None:
         """Return None also if there is no keyring, it stays locked, or it does not answer."""
-        for service in self._services:
+        for service in (self._own, SERVICE) if self._general(name) else (self._own,):
             try:
                 found = await asyncio.wait_for(
                     asyncio.to_thread(self._ask, service, name), timeout=KEYRING_TIMEOUT_S

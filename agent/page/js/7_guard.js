@@ -185,6 +185,12 @@ function secretField(el, replace) {
   return { focused: el.getRootNode().activeElement === el, text };
 }
 
+/** What tells the kind of a field: its type, autocomplete and names. */
+function fieldNames(el) {
+  const names = [labelText(el, newLook()), attr(el, "name"), attr(el, "id"), attr(el, "placeholder"), attr(el, "aria-label")];
+  return { type: el.type || "", autocomplete: attr(el, "autocomplete"), names };
+}
+
 /** Insert text into the focused field, in the turn in which its focus is checked; whether it was there. */
 function insertText(el, text) {
   if (!el.isConnected || el.getRootNode().activeElement !== el) return false;

@@ -59,7 +59,7 @@ window.addEventListener("submit", () => { pressNotes.submitted = true; }, { capt
 /** All signs that the page shows now. */
 function refusalSigns() {
   const look = newLook();
-  const signs = { url: document.URL, presses: pressNotes.count, native: nativeRefusals(look), fields: [], messages: [], told: pageMessage(look) };
+  const signs = { url: document.URL, presses: pressNotes.count, native: nativeRefusals(look), fields: [], messages: [], told: pageMessage(look), person: personChecks(look) };
   const forms = [];
   for (const root of rootsBelow(document)) {
     const mayBeMarked = root.querySelector(`${ERRORLIKE}, ${LIVE}, [aria-invalid="true"]`) !== null;

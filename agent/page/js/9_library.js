@@ -68,6 +68,7 @@ const library = Object.freeze({
   leadsTo: (token, pairsJson) => json(leadsTo(token, JSON.parse(pairsJson))),
   complaints: (elementsJson) => json(complaints(elementsJson)),
   refusalSigns: () => json(refusalSigns()),
+  personChecks: () => json(personChecks(newLook())),
   items: (selectorJson) => json(items(selectorJson)),
   text(selectorJson) {
     const look = newLook();
@@ -82,6 +83,7 @@ const library = Object.freeze({
   hideFields: (isSecret) => {
     isAlsoSecret = isSecret;
   },
+  fieldNames: (el) => json(fieldNames(el)),
   secretField: (el, replace) => json(secretField(el, replace)),
   insertText: (el, text) => json(insertText(el, text)),
   shownText: (el, text) => json(fieldText(el, text)),

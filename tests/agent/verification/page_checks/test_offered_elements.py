@@ -113,7 +113,9 @@ async def test_two_identifiers_that_stayed_do_not_outweigh_harmful_words(site, o
         assert "'Archive for ever' deletes" in undone.evidence.offered.against
 
 
-async def test_another_verb_is_used_for_what_sent_data_only_by_an_identifier_that_says_what_it_is(site, open_site_page):
+async def test_another_verb_is_used_for_what_sent_data_only_by_an_identifier_that_says_what_it_is(
+    site, open_site_page
+):
     for name, used in (("create-order", True), ("submit", False)):
         page = PAGE.format(more=POST).replace("id=keep", f"id={name}").replace("Reserve", "Create")
         site.page("/", page)
