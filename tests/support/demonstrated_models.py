@@ -205,23 +205,25 @@ class DemonstratedModel:
                 return self._answer({"kind": "act", "element": last, "action": job.steps[-1].action})
         if self._dice.random() >= MISTAKES:
             return self._good(asked, job)
-        refs = [found[1] for line in page_of(asked).splitlines() if (found := _CONTROL.match(line))]
+        return self._mistake(asked, None if finished else job.steps[self._done])
+
+    def _mistake(self, asked: Asked, step: ShownStep | None) -> Answer:
         drawn = self._dice.choice(["text", "reference", "value", "hover", "garbage"])
+        refs = [found[1] for line in page_of(asked).splitlines() if (found := _CONTROL.match(line))]
         if drawn == "text":
             return Answer("I would now press the button that says Save.")
         if drawn == "garbage":
             return Answer(tool={"kind": "perhaps"})
-        if drawn == "value" and not finished and job.steps[self._done].value is not None:
-            found = find_control(page_of(asked), job.steps[self._done])
-            act = {
-                "element": found or "e9999",
-                "action": job.steps[self._done].action,
+        act: dict[str, Any] = {"kind": "act", "element": "e9999", "action": "click"}
+        if drawn == "value" and step is not None and step.value is not None:
+            act |= {
+                "element": find_control(page_of(asked), step) or "e9999",
+                "action": step.action,
                 "value": "Lorem ipsum",
             }
-            return self._answer({"kind": "act", **act})
-        if drawn == "hover" and refs:
-            return self._answer({"kind": "act", "element": self._dice.choice(refs), "action": "hover"})
-        return self._answer({"kind": "act", "element": "e9999", "action": "click"})
+        elif drawn == "hover" and refs:
+            act |= {"element": self._dice.choice(refs), "action": "hover"}
+        return self._answer(act)
 
     def _bad(self, asked: Asked, job: KnownJob) -> Answer:
         """Press and enter whatever there is, and claim that it is done."""
