@@ -50,6 +50,7 @@ from tests.support.demonstrated_models import (
     KnownJob,
     Policy,
     build_plan,
+    find_changed_texts,
     read_demonstration,
 )
 from tests.support.live_spadeworks import ACCOUNT
@@ -59,6 +60,7 @@ from tests.zoo.applications import APPLICATIONS
 from tests.zoo.registry.roundup import USER as ROUNDUP_USER
 from tests.zoo.registry.serving import PASSWORD
 from tests.zoo.registry.trac_project import USER as TRAC_USER
+from tests.zoo.single_page.benchmark import MAKE
 from tests.zoo.zoo_jobs import Application, Given, Instance, Job, NoNoise, RunningApplication
 from tests.zoo.zoo_measurement import find_differences, read_opened_state, record_demonstration
 
@@ -68,6 +70,8 @@ FILE = "jobs.jsonl"
 RUN_LIMIT_S = 240.0
 """Of one doing."""
 START_SCREENS = {"spadeworks": "dashboard", "roundup": "home", "trac": "home"}
+BENCHMARK = frozenset(name for name, each in APPLICATIONS.items() if each.make == MAKE)
+"""Applications whose sentences others wrote: only measured if they are named."""
 INPUTS: dict[str, Mapping[str, str]] = {
     "spadeworks": ACCOUNT,
     "roundup": {"username": ROUNDUP_USER, "password": PASSWORD},
@@ -81,21 +85,35 @@ class WordJob:
 
     application: Application
     job: Job
-    sentence: str
+    sentence: str = ""
+    """Empty: each instance has its own, and what a demonstration changed on the page is the evidence."""
     shown: tuple[str, ...] = ()
     gone: tuple[str, ...] = ()
     allow: tuple[str, ...] = ()
+    policy: Policy = "good"
+    """Of the model that teaches it."""
 
-    def say(self, given: Given) -> str:
+    def choose(self) -> list[Instance]:
+        """Return the instances: those that teach it, and the one that is done without a model."""
+        plain = [each for each in self.job.instances if each.kind == "plain" and all(each.given.values())]
+        return plain[: TAUGHT + 1]
+
+    def say(self, instance: Instance) -> str:
         """Return the sentence with values."""
-        text = self.sentence
-        for name, value in given.items():
+        text = self.sentence or instance.sentence
+        for name, value in instance.given.items() if self.sentence else ():
             text = text.replace(f"{{{name}}}", value)
         return text
 
-    def texts(self, names: Sequence[str], given: Given) -> list[str]:
-        """Return the texts by which the page shows that it is done."""
-        return [name.removeprefix("=") if name.startswith("=") else given[name] for name in names]
+    def find_evidence(self, given: Given, session: Path) -> tuple[list[str], list[str]]:
+        """Return the texts that the page shows, and no longer shows, when it is done."""
+        if not self.sentence:
+            return find_changed_texts(session, given.values())
+        told = [
+            [name.removeprefix("=") if name.startswith("=") else given[name] for name in names]
+            for names in (self.shown, self.gone)
+        ]
+        return told[0], told[1]
 
 
 def read_word_jobs() -> list[WordJob]:
@@ -112,6 +130,13 @@ def read_word_jobs() -> list[WordJob]:
         for name, jobs in listed.items()
         for job, told in jobs.items()
     ]
+
+
+def read_benchmark_jobs(application: str) -> list[WordJob]:
+    """Return the templates of a benchmark's application, with its own sentences, for a mediocre model."""
+    found = APPLICATIONS[application]
+    words = [WordJob(found, job, policy="mediocre", allow=("deletes", "sends")) for job in found.jobs]
+    return [each for each in words if len(each.choose()) > TAUGHT]
 
 
 def judge_run(before: Any, wanted: Any, after: Any, *, claimed: bool) -> Outcome:
@@ -135,8 +160,17 @@ def make_knowledge(application: str, folder: Path) -> None:
         for file in (folder / "tasks").glob("*.yaml"):
             if file.stem not in ("login", "enter_one_time_code"):
                 file.unlink()
-    else:
+    elif (HERE / "websites" / application).is_dir():
         shutil.copytree(HERE / "websites" / application, folder)
+    else:
+        folder.mkdir(parents=True)
+        website = {
+            "type": "website",
+            "website_id": application,
+            "name": application,
+            "base_url": f"https://{application}.example",
+        }
+        (folder / "website.yaml").write_text(yaml.safe_dump(website), encoding="utf-8")
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,8 +206,7 @@ class WordJobMeasurement:
         folder = self._folder / word.job.name
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
-        shown = [each for each in word.job.instances if each.kind == "plain" and all(each.given.values())]
-        instances = shown[: TAUGHT + 1]
+        instances = word.choose()
         states, known = await self._show(word, instances, folder)
         runs: list[JobRun] = []
         if "taught" in kinds or "again" in kinds:
@@ -197,14 +230,12 @@ class WordJobMeasurement:
             await record_demonstration(self._browser, self._running, word.job, instance, session, NoNoise())
             states.append(await self._running.state())
             steps = read_demonstration(session)
+            shown, gone = word.find_evidence(instance.given, session)
+            start = START_SCREENS.get(self._application.name)
             plan = build_plan(
-                steps,
-                name=word.job.name.replace("_", " "),
-                start=START_SCREENS[self._application.name],
-                shown=word.texts(word.shown, instance.given),
-                gone=word.texts(word.gone, instance.given),
+                steps, name=word.job.name.replace("_", " "), start=start, shown=shown, gone=gone
             )
-            known.append(KnownJob(word.say(instance.given), plan, steps))
+            known.append(KnownJob(word.say(instance), plan, steps))
         return states, known
 
     async def _look(self, word: WordJob) -> Any:
@@ -221,7 +252,7 @@ class WordJobMeasurement:
         """Teach the job, and do it once more without a model."""
         at = await self._prepare(word, folder / "good")
         taught = await self._command(
-            word, "taught", known[0], DemonstratedModel("good", known[:TAUGHT], word.job.name), at,
+            word, "taught", known[0], DemonstratedModel(word.policy, known[:TAUGHT], word.job.name), at,
             states[0], states[TAUGHT], "--teach", str(TAUGHT), states=states,
         )  # fmt: skip
         if not taught.published:
@@ -263,7 +294,7 @@ class WordJobMeasurement:
     ) -> JobRun:  # fmt: skip
         given = [
             part
-            for name, value in INPUTS[self._application.name].items()
+            for name, value in INPUTS.get(self._application.name, {}).items()
             for part in ("-i", f"{name}={value}")
         ]
         allowed = [part for name in word.allow for part in ("--allow", name)] if kind != "again" else []
@@ -375,9 +406,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     options = parser.parse_args(arguments)
     console = Console(width=160)
+    listed = read_word_jobs()
+    for name in {each.partition(".")[0] for each in options.names} & BENCHMARK:
+        listed += read_benchmark_jobs(name)
     words = [
         each
-        for each in read_word_jobs()
+        for each in listed
         if not options.names
         or each.application.name in options.names
         or f"{each.application.name}.{each.job.name}" in options.names
@@ -389,9 +423,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         cassette = (options.cassette or OUT / "cassette.jsonl").resolve()
         cassette.parent.mkdir(parents=True, exist_ok=True)
         real = RealModel(options.real, cassette, options.upstream)
-    file = OUT / (FILE if real is None else f"jobs-{options.real.replace(':', '-')}.jsonl")
+    file = OUT / ("benchmark.jsonl" if words[0].application.name in BENCHMARK else FILE)
+    if real is not None:
+        file = OUT / f"jobs-{options.real.replace(':', '-')}.jsonl"
     if not options.report:
-        kinds = options.kind or KINDS
+        kinds = options.kind or (("taught", "again") if words[0].application.name in BENCHMARK else KINDS)
         keep = options.keep.resolve() if options.keep else None
         asyncio.run(measure_jobs(words, kinds, file, console, again=options.again, keep=keep, real=real))
     runs = read_runs(file)

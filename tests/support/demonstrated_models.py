@@ -9,13 +9,15 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from kb_schema.page_snapshots import PageSnapshot
 from tests.support.model_policies import PAGE, page_of, wants_plan
 from tests.support.model_server import Answer, Asked
+from web_pages.stored_pages import StoredPage
 
 Policy = Literal["good", "mediocre", "bad"]
 _CONTROL = re.compile(r'^\s*(e\d+) (\S+) (?:"(.*?)"|\(no name\))(.*)$')
@@ -98,6 +100,23 @@ def _read_step(action: Mapping[str, Any]) -> ShownStep | None:
         tuple(dict.fromkeys(row)),
         action["args"].get("value"),
     )
+
+
+def find_changed_texts(session: Path, values: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Return the values that the last page of a session shows more often than the first one, and those that are gone from it."""
+    lines = (session / "turn_001" / "session.jsonl").read_text(encoding="utf-8").splitlines()
+    actions = [json.loads(line) for line in lines]
+    first, last = (_read_page(session, each) for each in (actions[0], actions[-1]))
+    told = [each for each in values if len(each) > 1]
+    shown = [each for each in told if last.count(_fold(each)) > first.count(_fold(each))]
+    return shown, [] if shown else [each for each in told if _fold(each) in first and _fold(each) not in last]
+
+
+def _read_page(session: Path, action: Mapping[str, Any]) -> str:
+    part = action["body_html_after_last_action"]
+    html = (session / "turn_001" / part["__parts_file__"]).read_text(encoding="utf-8")
+    page = PageSnapshot(url=action["source_url"], html=html, annotated=True)
+    return _fold(StoredPage(page).text)
 
 
 def build_plan(
