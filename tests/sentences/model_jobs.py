@@ -125,7 +125,9 @@ def read_word_jobs() -> list[WordJob]:
             known[name],
             next(each for each in known[name].jobs if each.name == job),
             told["sentence"],
-            *(tuple(told.get(key, ())) for key in ("shown", "gone", "allow")),
+            tuple(told.get("shown", ())),
+            tuple(told.get("gone", ())),
+            tuple(told.get("allow", ())),
         )
         for name, jobs in listed.items()
         for job, told in jobs.items()
