@@ -1,7 +1,8 @@
 """What shows that a job in words is done: texts of the sentence that appear, or disappear, with a change that the application accepted.
 
 A model's word is no evidence, nor is what was typed into a field, or what a link or a search leads to: the page is read before and
-after each press that sends a change, and opened again at the end. What is to go must be gone from the pages that showed it before.
+after each press that sends a change, and opened again at the end. What is to go must be gone from the page with the control, and from the
+one after it, if they showed it before.
 """
 
 from __future__ import annotations
@@ -93,16 +94,18 @@ class ChangeEvidence:
     """Address -> what it showed when it was seen last, the last one last."""
     _before: str = ""
     """What the page showed just before the press under way."""
+    _pressed_at: str = ""
+    """Its address."""
     _accepted: bool = False
     _shown: tuple[str, tuple[str, ...]] | None = None
     """The address to which the last press led that showed it, and what was shown before that press."""
     _had: dict[str, None] = field(default_factory=dict)
-    """Addresses of pages that showed a text before it was to go."""
+    """Addresses of pages that showed a text before it was to go: where it was pressed, and where the press led."""
 
     async def before_press(self, page: Page) -> None:
         """Read the page that is about to be changed."""
         await self.note_page(page)
-        self._before = self._seen[page.url]
+        self._pressed_at, self._before = page.url, self._seen[page.url]
 
     async def after_press(self, page: Page, *, accepted: bool) -> None:
         """Read the page to which the press led. `accepted`: the press sent a change, and the application accepted it."""
@@ -112,11 +115,9 @@ class ChangeEvidence:
         if accepted and self._shows(text, before):
             self._shown = url, before
         if accepted:
-            self._had |= {
-                at: None
-                for at, known in self._seen.items()
-                if any(fold(each) in known for each in self.plan.gone_when_done)
-            }
+            shown = {self._pressed_at: self._before, url: self._seen.get(url, "")}
+            gone = [fold(each) for each in self.plan.gone_when_done]
+            self._had |= {at: None for at, known in shown.items() if any(each in known for each in gone)}
         self._note(url, text)
 
     async def note_page(self, page: Page) -> None:

@@ -149,8 +149,26 @@ def judge_run(before: Any, wanted: Any, after: Any, *, claimed: bool) -> Outcome
         return "right" if claimed else "unclaimed"
     if after == before:
         return "refused"
+    if has_more_entries(after, before, wanted):
+        return "beside"  # for example done twice
     meant = set(find_differences(before, wanted))
     return "part" if set(find_differences(before, after)) <= meant else "beside"
+
+
+def has_more_entries(after: Any, before: Any, wanted: Any) -> bool:
+    """Whether a list in a state is longer than before and than the person leaves it."""
+    if isinstance(after, dict):
+        both = [each if isinstance(each, dict) else {} for each in (before, wanted)]
+        return any(
+            has_more_entries(value, *(each.get(name) for each in both)) for name, value in after.items()
+        )
+    if not isinstance(after, list):
+        return False
+    lists = [each if isinstance(each, list) else [] for each in (before, wanted)]
+    return len(after) > max(map(len, lists)) or any(
+        has_more_entries(value, *(each[at] if at < len(each) else None for each in lists))
+        for at, value in enumerate(after)
+    )
 
 
 def make_knowledge(application: str, folder: Path) -> None:

@@ -62,9 +62,7 @@ def test_there_are_twenty_jobs_on_three_applications():
 
 @pytest.mark.sampled(0.3)
 @pytest.mark.timeout(900)
-@rotating(
-    "name", ["create_agent", "greet_callers", "delete_agent", "rename_company", "delete_message"], keep=1
-)
+@pytest.mark.parametrize("name", rotating("word jobs", TAUGHT, 1))
 async def test_a_job_is_taught_and_then_done_without_a_model_and_no_model_is_wrong_unsaid(tmp_path, name):
     words = [
         each for each in read_word_jobs() if (each.application.name, each.job.name) == ("spadeworks", name)
