@@ -92,17 +92,20 @@ def summarize(runs: Sequence[JobRun]) -> str:
             f"{kind}: {len(own)} runs, {counted}{more}, calls {min(calls, default=0)} to {max(calls, default=0)}"
         )
     pairs = {(each.application, each.job): each for each in runs if each.kind == "taught"}
-    ratios = [
-        pairs[each.application, each.job].first_s / each.first_s
+    learned = [
+        (pairs[each.application, each.job], each)
         for each in runs
         if each.kind == "again" and each.outcome == "right" and each.first_s and (each.application, each.job) in pairs
     ]  # fmt: skip
-    if ratios:
-        ratios.sort()
-        lines.append(
-            f"without the model, {len(ratios)} jobs: {ratios[len(ratios) // 2]:.1f} times as fast (median;"
-            f" {ratios[0]:.1f} to {ratios[-1]:.1f}), with a model that answers at once"
+    for wait_s, told in ((0.0, "a model that answers at once"), (ANSWER_S, f"{ANSWER_S:g} s an answer")):
+        ratios = sorted(
+            (first.first_s + first.first_calls * wait_s) / each.first_s for first, each in learned
         )
+        if ratios:
+            lines.append(
+                f"without the model, {len(ratios)} jobs: {ratios[len(ratios) // 2]:.1f} times as fast (median;"
+                f" {ratios[0]:.1f} to {ratios[-1]:.1f}), against {told}"
+            )
     return "\n".join(lines)
 
 
