@@ -12,7 +12,7 @@ PACKAGES := periplus agent mcp_server loaders kb_store web_pages kb_schema seeds
 STYLED := $(wildcard $(PACKAGES) tests benchmarks scripts)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-base setup-mongod setup-django setup-miniwob setup-plain setup-zoo setup-zoo-sample setup-changes setup-widgets zoo maps changes suites widgets miniwob setup-livekit setup-conformance demo test nightly fuzz audit sbom durations lint format bench conformance readme-picture docs constraints clean sentences widget-sessions faults
+.PHONY: help setup setup-base setup-mongod setup-django setup-miniwob setup-plain setup-zoo setup-zoo-sample setup-changes setup-widgets zoo maps changes suites widgets miniwob setup-livekit setup-conformance demo test nightly fuzz audit sbom durations lint format bench conformance readme-picture docs constraints clean sentences word-jobs widget-sessions faults
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -150,6 +150,11 @@ bench: setup-mongod ## the benchmarks (trust ratios, not seconds)
 sentences: setup-base ## how sentences are bound to tasks, without a browser
 	@$(BIN)/python -m tests.sentences.sentence_figures
 	@$(BIN)/python -m tests.sentences.benchmark_figures
+
+# `make word-jobs`: less than an hour; finished runs are kept in out/models and left out the next time.
+word-jobs: setup-base ## jobs in words with scripted models on three applications, and what they cost
+	@for each in roundup-2.6.0 trac-1.6; do bash scripts/setup.sh zoo $$each || exit 1; done
+	@$(BIN)/python -m tests.sentences.model_jobs
 
 conformance: setup-conformance ## the MCP conformance tool and the Inspector against our server; writes docs/conformance.md
 	@$(BIN)/python scripts/conformance.py --write docs/conformance.md

@@ -73,7 +73,9 @@ def use_model(session: Session, model: ModelInferencer, page_text: bool | None =
 
 
 def write_model_calls(model: ModelInferencer, folder: Path) -> None:
-    """Write the calls of a run into its folder; no file if there was none."""
+    """Append the calls of a run to the file in its folder; no file if there was none."""
     if model.meter.records:
         lines = [model.redact(each.model_dump_json()) for each in model.meter.records]
-        (folder / MODEL_CALLS).write_text("\n".join(lines) + "\n", encoding="utf-8")
+        folder.mkdir(parents=True, exist_ok=True)
+        with (folder / MODEL_CALLS).open("a", encoding="utf-8") as kept:
+            kept.write("\n".join(lines) + "\n")

@@ -1,12 +1,14 @@
 """What shows that a job in words is done: texts of the sentence that appear, or disappear, with a change that the application accepted.
 
 A model's word is no evidence, nor is what was typed into a field, or what a link or a search leads to: the page is read before and
-after each press that sends a change, and opened again at the end. What is to go must be gone from the pages that showed it before.
+after each press that sends a change, and opened again at the end. What is to go must be gone from the page with the control, and from the
+one after it, if they showed it before.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +19,7 @@ from playwright.async_api import Page, Response
 from agent.errors import AgentError
 from agent.execution.task_runner import TaskRunner
 from agent.page.errors import PageError
+from agent.page.page_changes import wait_for_change
 from agent.page.page_writes import watch_writes
 from agent.sentence_runs.sentence_plan import SentencePlan, fold
 
@@ -26,6 +29,10 @@ FAILED = 500
 """The least status of an answer that says nothing about the page."""
 GONE = (404, 410)
 """The status of a page that is missing: it may be that of what was deleted, and need not look signed in."""
+SETTLED_S = 5.0
+"""How long a page that is opened again may take to show all it shows."""
+QUIET_LOOKS = 3
+"""Looks at a page, each when it changes or a quarter of a second later, that find the same text: it shows all."""
 MOST_REOPENED = 3
 """Pages that are opened again to see that a text is gone from them."""
 _TEXT = "() => document.body ? document.body.innerText : ''"
@@ -47,6 +54,28 @@ async def _read_shown(page: Page) -> str:
     return ""
 
 
+async def _wait_until_settled(page: Page) -> None:
+    """Wait until an opened page has loaded what it shows, and has not changed for a while; at most so long."""
+    until = time.monotonic() + SETTLED_S
+    with suppress(PlaywrightError):
+        await page.wait_for_load_state("networkidle", timeout=SETTLED_S * 1_000)
+    text, same = "", 0
+    while same < QUIET_LOOKS and (left := until - time.monotonic()) > 0:
+        was, text = text, await read_page_text(page)
+        same = same + 1 if text and text == was else 0
+        await wait_for_change(page, left)
+
+
+async def _read_until(page: Page, held: Callable[[str], bool]) -> bool:
+    """Read a page that was opened until its text holds, at most so long; return whether it does."""
+    until = time.monotonic() + SETTLED_S
+    while not held(await _read_shown(page)):
+        if (left := until - time.monotonic()) <= 0:
+            return False
+        await wait_for_change(page, left)
+    return True
+
+
 async def wait_for_answer(page: Page) -> None:
     """Wait until what a press sent is answered, and the page that answers is there; at most so long."""
     writes = watch_writes(page)
@@ -65,16 +94,18 @@ class ChangeEvidence:
     """Address -> what it showed when it was seen last, the last one last."""
     _before: str = ""
     """What the page showed just before the press under way."""
+    _pressed_at: str = ""
+    """Its address."""
     _accepted: bool = False
     _shown: tuple[str, tuple[str, ...]] | None = None
     """The address to which the last press led that showed it, and what was shown before that press."""
     _had: dict[str, None] = field(default_factory=dict)
-    """Addresses of pages that showed a text before it was to go."""
+    """Addresses of pages that showed a text before it was to go: where it was pressed, and where the press led."""
 
     async def before_press(self, page: Page) -> None:
         """Read the page that is about to be changed."""
         await self.note_page(page)
-        self._before = self._seen[page.url]
+        self._pressed_at, self._before = page.url, self._seen[page.url]
 
     async def after_press(self, page: Page, *, accepted: bool) -> None:
         """Read the page to which the press led. `accepted`: the press sent a change, and the application accepted it."""
@@ -84,11 +115,9 @@ class ChangeEvidence:
         if accepted and self._shows(text, before):
             self._shown = url, before
         if accepted:
-            self._had |= {
-                at: None
-                for at, known in self._seen.items()
-                if any(fold(each) in known for each in self.plan.gone_when_done)
-            }
+            shown = {self._pressed_at: self._before, url: self._seen.get(url, "")}
+            gone = [fold(each) for each in self.plan.gone_when_done]
+            self._had |= {at: None for at, known in shown.items() if any(each in known for each in gone)}
         self._note(url, text)
 
     async def note_page(self, page: Page) -> None:
@@ -125,7 +154,7 @@ class ChangeEvidence:
         if self._shown is not None:
             url, before = self._shown
             await self._open(engine, url)
-            if not self._shows(await _read_shown(page), before):
+            if not await _read_until(page, lambda shown: self._shows(shown, before)):
                 lost = "the page showed it after the press, but not when it was opened again"
                 return f"{lost}: {self._describe()}"
         for url in list(self._had)[-MOST_REOPENED:] if self.plan.gone_when_done else ():
@@ -146,9 +175,14 @@ class ChangeEvidence:
         was, session.beside = session.beside, True
         try:
             await engine.guide.open(url)
+            if "#" in url:  # the same address with a fragment is not loaded again by opening it
+                await session.page.reload(wait_until="domcontentloaded")
+        except PlaywrightError as exc:
+            raise AgentError(exc.message.splitlines()[0]) from exc
         finally:
             session.beside = was
             session.page.remove_listener("response", note)
+        await _wait_until_settled(session.page)
         status = answers[-1].status if answers else 0
         if status >= FAILED:
             raise AgentError(f"it answered with the status {status}")

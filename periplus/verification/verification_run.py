@@ -32,7 +32,7 @@ from periplus.fleet.fleet_setup import choose_store_addresses, open_fleet, write
 from periplus.fleet.jobs import Fleet
 from periplus.fleet.workers_option import WorkerSelection, parse_workers
 from periplus.foreign_input import ImportBudget, read_foreign
-from periplus.language_model import load_inferencer
+from periplus.language_model import load_inferencer, write_model_calls
 from periplus.settings import load_settings
 from periplus.signals import on_signals
 from periplus.verification.generated_test_proof import check_reset
@@ -206,6 +206,9 @@ class VerificationRun:
                 )
             )
             await self._accept_offers(where)
+            model = load_inferencer("judge", batch.model)
+            if model is not None:
+                stack.callback(write_model_calls, model, Path(batch.out))
             settings = VerifierSettings(
                 out=Path(batch.out),
                 base_url=where.base_url,
@@ -224,7 +227,7 @@ class VerificationRun:
                 reset=batch.reset,
                 rediscover=batch.rediscover,
                 title=where.title,
-                inferencer=load_inferencer("judge", batch.model),
+                inferencer=model,
             )
             own: RequirementVerifier | None = None
             workers = parse_workers(batch.workers)

@@ -4,7 +4,8 @@ Twenty jobs on three applications (`model_jobs.yaml`). A person does each job wi
 command line does it: taught by a good model with the first three (`--teach 3`), without a model with the fourth, and with the first by a
 mediocre and by a bad model. The application's own state, and the state that the person left, say how each run ended.
 
-Each finished run is kept in out/models/jobs.jsonl and left out the next time; `--again` repeats it.
+Each finished run is kept in out/models/jobs.jsonl and left out the next time; `--again` repeats it. Who has a key can let a real model
+do the same jobs (`--real openai:gpt-5-mini`), and keep its answers in a file that answers the same requests without a key (`--cassette`).
 """
 
 from __future__ import annotations
@@ -12,15 +13,16 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
 import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import yaml
 from playwright.async_api import Browser
@@ -29,6 +31,18 @@ from rich.console import Console
 
 from periplus.session_setup import start_browser
 from seeds import spadeworks
+from tests.sentences.model_job_figures import (
+    KINDS,
+    TAUGHT,
+    JobRun,
+    Kind,
+    Outcome,
+    format_costs,
+    format_run,
+    keep_runs,
+    read_runs,
+    summarize,
+)
 from tests.sentences.spadeworks_people import SPADEWORKS
 from tests.support import warm
 from tests.support.demonstrated_models import (
@@ -36,37 +50,33 @@ from tests.support.demonstrated_models import (
     KnownJob,
     Policy,
     build_plan,
+    find_changed_texts,
     read_demonstration,
 )
 from tests.support.live_spadeworks import ACCOUNT
+from tests.support.model_cassette import serve_cassette
 from tests.support.model_server import serve_model
 from tests.zoo.applications import APPLICATIONS
 from tests.zoo.registry.roundup import USER as ROUNDUP_USER
 from tests.zoo.registry.serving import PASSWORD
 from tests.zoo.registry.trac_project import USER as TRAC_USER
+from tests.zoo.single_page.benchmark import MAKE
 from tests.zoo.zoo_jobs import Application, Given, Instance, Job, NoNoise, RunningApplication
 from tests.zoo.zoo_measurement import find_differences, read_opened_state, record_demonstration
 
 HERE = Path(__file__).parent
 OUT = Path("out/models")
 FILE = "jobs.jsonl"
-TAUGHT = 3
-"""Doings by which a job is taught."""
 RUN_LIMIT_S = 240.0
 """Of one doing."""
 START_SCREENS = {"spadeworks": "dashboard", "roundup": "home", "trac": "home"}
+BENCHMARK = frozenset(name for name, each in APPLICATIONS.items() if each.make == MAKE)
+"""Applications whose sentences others wrote: only measured if they are named."""
 INPUTS: dict[str, Mapping[str, str]] = {
     "spadeworks": ACCOUNT,
     "roundup": {"username": ROUNDUP_USER, "password": PASSWORD},
     "trac": {"username": TRAC_USER, "password": PASSWORD},
 }
-Kind = Literal["taught", "again", "mediocre", "bad"]
-KINDS: tuple[Kind, ...] = ("taught", "again", "mediocre", "bad")
-Outcome = Literal["right", "unclaimed", "refused", "part", "beside", "false_success"]
-"""right: the person's state, and it is said. unclaimed: the person's state, and success is not claimed. refused: nothing changed.
-part: a part of the person's changes, success not claimed. beside: another change, success not claimed. false_success: success is claimed,
-and the state is not the person's.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,43 +85,35 @@ class WordJob:
 
     application: Application
     job: Job
-    sentence: str
+    sentence: str = ""
+    """Empty: each instance has its own, and what a demonstration changed on the page is the evidence."""
     shown: tuple[str, ...] = ()
     gone: tuple[str, ...] = ()
     allow: tuple[str, ...] = ()
+    policy: Policy = "good"
+    """Of the model that teaches it."""
 
-    def say(self, given: Given) -> str:
+    def choose(self) -> list[Instance]:
+        """Return the instances: those that teach it, and the one that is done without a model."""
+        plain = [each for each in self.job.instances if each.kind == "plain" and all(each.given.values())]
+        return plain[: TAUGHT + 1]
+
+    def say(self, instance: Instance) -> str:
         """Return the sentence with values."""
-        text = self.sentence
-        for name, value in given.items():
+        text = self.sentence or instance.sentence
+        for name, value in instance.given.items() if self.sentence else ():
             text = text.replace(f"{{{name}}}", value)
         return text
 
-    def texts(self, names: Sequence[str], given: Given) -> list[str]:
-        """Return the texts by which the page shows that it is done."""
-        return [name.removeprefix("=") if name.startswith("=") else given[name] for name in names]
-
-
-@dataclass(frozen=True, slots=True)
-class JobRun:
-    """How one run ended."""
-
-    application: str
-    job: str
-    kind: Kind
-    outcome: Outcome
-    exit_code: int
-    calls: int = 0
-    tokens: int = 0
-    cost_usd: float = 0.0
-    first_s: float = 0.0
-    """Seconds of the first doing by its own result, without the plan."""
-    seconds: float = 0.0
-    """Seconds of the whole command."""
-    published: bool = False
-    said: str = ""
-    changes: tuple[str, ...] = ()
-    """The first differences between the state and the person's."""
+    def find_evidence(self, given: Given, session: Path) -> tuple[list[str], list[str]]:
+        """Return the texts that the page shows, and no longer shows, when it is done."""
+        if not self.sentence:
+            return find_changed_texts(session, given.values())
+        told = [
+            [name.removeprefix("=") if name.startswith("=") else given[name] for name in names]
+            for names in (self.shown, self.gone)
+        ]
+        return told[0], told[1]
 
 
 def read_word_jobs() -> list[WordJob]:
@@ -123,11 +125,20 @@ def read_word_jobs() -> list[WordJob]:
             known[name],
             next(each for each in known[name].jobs if each.name == job),
             told["sentence"],
-            *(tuple(told.get(key, ())) for key in ("shown", "gone", "allow")),
+            tuple(told.get("shown", ())),
+            tuple(told.get("gone", ())),
+            tuple(told.get("allow", ())),
         )
         for name, jobs in listed.items()
         for job, told in jobs.items()
     ]
+
+
+def read_benchmark_jobs(application: str) -> list[WordJob]:
+    """Return the templates of a benchmark's application, with its own sentences, for a mediocre model."""
+    found = APPLICATIONS[application]
+    words = [WordJob(found, job, policy="mediocre", allow=("deletes", "sends")) for job in found.jobs]
+    return [each for each in words if len(each.choose()) > TAUGHT]
 
 
 def judge_run(before: Any, wanted: Any, after: Any, *, claimed: bool) -> Outcome:
@@ -138,8 +149,26 @@ def judge_run(before: Any, wanted: Any, after: Any, *, claimed: bool) -> Outcome
         return "right" if claimed else "unclaimed"
     if after == before:
         return "refused"
+    if has_more_entries(after, before, wanted):
+        return "beside"  # for example done twice
     meant = set(find_differences(before, wanted))
     return "part" if set(find_differences(before, after)) <= meant else "beside"
+
+
+def has_more_entries(after: Any, before: Any, wanted: Any) -> bool:
+    """Whether a list in a state is longer than before and than the person leaves it."""
+    if isinstance(after, dict):
+        both = [each if isinstance(each, dict) else {} for each in (before, wanted)]
+        return any(
+            has_more_entries(value, *(each.get(name) for each in both)) for name, value in after.items()
+        )
+    if not isinstance(after, list):
+        return False
+    lists = [each if isinstance(each, list) else [] for each in (before, wanted)]
+    return len(after) > max(map(len, lists)) or any(
+        has_more_entries(value, *(each[at] if at < len(each) else None for each in lists))
+        for at, value in enumerate(after)
+    )
 
 
 def make_knowledge(application: str, folder: Path) -> None:
@@ -151,27 +180,53 @@ def make_knowledge(application: str, folder: Path) -> None:
         for file in (folder / "tasks").glob("*.yaml"):
             if file.stem not in ("login", "enter_one_time_code"):
                 file.unlink()
-    else:
+    elif (HERE / "websites" / application).is_dir():
         shutil.copytree(HERE / "websites" / application, folder)
+    else:
+        folder.mkdir(parents=True)
+        website = {
+            "type": "website",
+            "website_id": application,
+            "name": application,
+            "base_url": f"https://{application}.example",
+        }
+        (folder / "website.yaml").write_text(yaml.safe_dump(website), encoding="utf-8")
+
+
+@dataclass(frozen=True, slots=True)
+class RealModel:
+    """A provider's model, and the file that keeps its answers."""
+
+    name: str
+    """`openai:gpt-5-mini`, `anthropic:claude-haiku-4-5`."""
+    cassette: Path
+    upstream: str | None
+    """The provider's address; None: only what the file has."""
+
+    @contextmanager
+    def serve(self) -> Iterator[str]:
+        """Yield the name under which the command line reaches it."""
+        provider, _, model = self.name.partition(":")
+        with serve_cassette(self.cassette, self.upstream) as cassette:
+            yield cassette.anthropic(model) if provider == "anthropic" else cassette.openai(model)
 
 
 class WordJobMeasurement:
     """Measures the jobs of one running application."""
 
     def __init__(
-        self, browser: Browser, running: RunningApplication, application: Application, folder: Path
-    ) -> None:
-        """`folder`: for sessions, stores and results; it may be kept."""
+        self, browser: Browser, running: RunningApplication, application: Application, folder: Path, real: RealModel | None
+    ) -> None:  # fmt: skip
+        """`folder`: for sessions, stores and results; it may be kept. `real`: does the jobs instead of the good model."""
         self._browser, self._running, self._application = browser, running, application
-        self._folder = folder
+        self._folder, self._real = folder, real
 
     async def measure(self, word: WordJob, kinds: Sequence[Kind]) -> list[JobRun]:
         """Return the runs of a job, in the order of `KINDS`. `again` is only run after `taught`."""
         folder = self._folder / word.job.name
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
-        shown = [each for each in word.job.instances if each.kind == "plain" and all(each.given.values())]
-        instances = shown[: TAUGHT + 1]
+        instances = word.choose()
         states, known = await self._show(word, instances, folder)
         runs: list[JobRun] = []
         if "taught" in kinds or "again" in kinds:
@@ -195,14 +250,12 @@ class WordJobMeasurement:
             await record_demonstration(self._browser, self._running, word.job, instance, session, NoNoise())
             states.append(await self._running.state())
             steps = read_demonstration(session)
+            shown, gone = word.find_evidence(instance.given, session)
+            start = START_SCREENS.get(self._application.name)
             plan = build_plan(
-                steps,
-                name=word.job.name.replace("_", " "),
-                start=START_SCREENS[self._application.name],
-                shown=word.texts(word.shown, instance.given),
-                gone=word.texts(word.gone, instance.given),
+                steps, name=word.job.name.replace("_", " "), start=start, shown=shown, gone=gone
             )
-            known.append(KnownJob(word.say(instance.given), plan, steps))
+            known.append(KnownJob(word.say(instance), plan, steps))
         return states, known
 
     async def _look(self, word: WordJob) -> Any:
@@ -219,7 +272,7 @@ class WordJobMeasurement:
         """Teach the job, and do it once more without a model."""
         at = await self._prepare(word, folder / "good")
         taught = await self._command(
-            word, "taught", known[0], DemonstratedModel("good", known[:TAUGHT], word.job.name), at,
+            word, "taught", known[0], DemonstratedModel(word.policy, known[:TAUGHT], word.job.name), at,
             states[0], states[TAUGHT], "--teach", str(TAUGHT), states=states,
         )  # fmt: skip
         if not taught.published:
@@ -261,18 +314,25 @@ class WordJobMeasurement:
     ) -> JobRun:  # fmt: skip
         given = [
             part
-            for name, value in INPUTS[self._application.name].items()
+            for name, value in INPUTS.get(self._application.name, {}).items()
             for part in ("-i", f"{name}={value}")
         ]
         allowed = [part for name in word.allow for part in ("--allow", name)] if kind != "again" else []
         began = time.monotonic()
-        with serve_model(model) as server:
+        with ExitStack() as opened:
+            server = opened.enter_context(serve_model(model))
+            real = self._real if kind == "taught" else None
+            name = server.openai if real is None else opened.enter_context(real.serve())
+            key = os.environ.get(
+                "ANTHROPIC_API_KEY" if real and real.name.startswith("anthropic") else "OPENAI_API_KEY", ""
+            )
             done = await asyncio.to_thread(
                 warm.run, "periplus", "run", known.sentence, "--base-url", self._running.base_url, "--headless",
-                "--model", server.openai, "--yes", "--out", kind, *given, *allowed, *more,
-                cwd=folder, env={"COLUMNS": "200"}, timeout=RUN_LIMIT_S * (TAUGHT if more else 1),
+                "--model", name, "--yes", "--out", kind, *given, *allowed, *more,
+                cwd=folder, env={"COLUMNS": "200", **({"PERIPLUS_MODEL_KEY": key} if real and key else {})},
+                timeout=RUN_LIMIT_S * (TAUGHT if more else 1),
             )  # fmt: skip
-            requests = len(server.requests)
+            scripted = len(server.requests)
         seconds = round(time.monotonic() - began, 1)
         after = await self._running.state()
         results = [
@@ -287,13 +347,18 @@ class WordJobMeasurement:
         return JobRun(
             self._application.name, word.job.name, kind,
             judge_run(before, wanted, after, claimed=_claims(done.returncode, results, taught=bool(more))),
-            done.returncode, requests,
-            sum(each.get("input_tokens", 0) + each.get("output_tokens", 0) for each in uses),
+            done.returncode, scripted if real is None else sum(each.get("calls", 0) for each in uses),
+            sum(map(_tokens, uses)),
             round(sum(each.get("cost_usd") or 0.0 for each in uses), 6),
             round(results[0]["duration_ms"] / 1_000, 2) if results else 0.0, seconds,
+            uses[0].get("calls", 0) if uses else 0, _tokens(uses[0]) if uses else 0, (uses[0].get("cost_usd") or 0.0) if uses else 0.0,
             published="the next run needs no model" in done.stdout, said=said[-700:],
             changes=tuple(find_differences(after, wanted)[:6]),
         )  # fmt: skip
+
+
+def _tokens(use: Mapping[str, Any]) -> int:
+    return int(use.get("input_tokens", 0)) + int(use.get("output_tokens", 0))
 
 
 def _claims(exit_code: int, results: Sequence[Mapping[str, Any]], *, taught: bool) -> bool:
@@ -301,26 +366,6 @@ def _claims(exit_code: int, results: Sequence[Mapping[str, Any]], *, taught: boo
     if taught:
         return len(results) == TAUGHT and all(each["status"] == "success" for each in results)
     return exit_code == 0
-
-
-def read_runs(file: Path) -> list[JobRun]:
-    """Return the runs that are kept; the last of each job and kind."""
-    if not file.is_file():
-        return []
-    kept = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
-    for each in kept:
-        each.pop("measured", None)
-    runs = [JobRun(**{**each, "changes": tuple(each["changes"])}) for each in kept]
-    return list({(each.application, each.job, each.kind): each for each in runs}.values())
-
-
-def keep_runs(file: Path, runs: Sequence[JobRun]) -> None:
-    """Append runs to a file, with the day."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with file.open("a", encoding="utf-8") as lines:
-        for each in runs:
-            dated = asdict(each) | {"measured": f"{datetime.now(UTC):%Y-%m-%d}"}
-            lines.write(json.dumps(dated, ensure_ascii=False) + "\n")
 
 
 async def measure_jobs(
@@ -331,6 +376,7 @@ async def measure_jobs(
     *,
     again: bool = False,
     keep: Path | None = None,
+    real: RealModel | None = None,
 ) -> None:
     """Measure what is not measured yet, application by application."""
     known = {(each.application, each.job, each.kind) for each in read_runs(file)} if not again else set()
@@ -345,7 +391,7 @@ async def measure_jobs(
             folder = (keep or Path(made)) / application.name
             folder.mkdir(parents=True, exist_ok=True)
             async with start_browser(headed=False) as browser, application.start(folder) as running:
-                measurement = WordJobMeasurement(browser, running, application, folder)
+                measurement = WordJobMeasurement(browser, running, application, folder, real)
                 for word, left in each:
                     try:
                         runs = await measurement.measure(word, left)
@@ -359,44 +405,6 @@ async def measure_jobs(
                         console.print(format_run(run), markup=False, highlight=False, soft_wrap=True)
 
 
-def format_run(run: JobRun) -> str:
-    """Return a run as a line, with the reason where it is not right."""
-    told = f"{run.application} {run.job} {run.kind}: {run.outcome}, exit {run.exit_code}, {run.calls} calls, {run.first_s:g} s"
-    if run.kind == "taught":
-        told += ", published" if run.published else ", not published"
-    wrong = run.outcome != "right" or (run.kind == "taught" and not run.published)
-    why = " | ".join(run.said.splitlines()[-4:])
-    return told if not wrong else f"{told}\n    {why}\n    {'; '.join(run.changes)}"
-
-
-def summarize(runs: Sequence[JobRun]) -> str:
-    """Return the figures of all runs that are kept."""
-    lines = []
-    for kind in KINDS:
-        own = [each for each in runs if each.kind == kind]
-        counted = {
-            name: sum(each.outcome == name for each in own) for name in sorted({r.outcome for r in own})
-        }
-        more = f", published {sum(each.published for each in own)}" if kind == "taught" else ""
-        calls = [each.calls for each in own]
-        lines.append(
-            f"{kind}: {len(own)} runs, {counted}{more}, calls {min(calls, default=0)} to {max(calls, default=0)}"
-        )
-    pairs = {(each.application, each.job): each for each in runs if each.kind == "taught"}
-    ratios = [
-        pairs[each.application, each.job].first_s / each.first_s
-        for each in runs
-        if each.kind == "again" and each.outcome == "right" and each.first_s and (each.application, each.job) in pairs
-    ]  # fmt: skip
-    if ratios:
-        ratios.sort()
-        lines.append(
-            f"without the model, {len(ratios)} jobs: {ratios[len(ratios) // 2]:.1f} times as fast (median;"
-            f" {ratios[0]:.1f} to {ratios[-1]:.1f}), with a model that answers at once"
-        )
-    return "\n".join(lines)
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, and print the figures."""
     parser = argparse.ArgumentParser(prog="python -m tests.sentences.model_jobs", description=__doc__)
@@ -405,22 +413,47 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--again", action="store_true", help="also what is measured already")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keep sessions, stores and results here")
     parser.add_argument("--report", action="store_true", help="only print the figures that are kept")
+    parser.add_argument(
+        "--real", metavar="PROVIDER:MODEL", help="teach with this model instead of the scripted good one"
+    )
+    parser.add_argument(
+        "--cassette", type=Path, metavar="FILE", help="with --real: keeps its answers, and answers with them"
+    )
+    parser.add_argument(
+        "--upstream",
+        metavar="URL",
+        help="with --real: the provider's address, such as https://api.openai.com",
+    )
     options = parser.parse_args(arguments)
     console = Console(width=160)
+    listed = read_word_jobs()
+    for name in {each.partition(".")[0] for each in options.names} & BENCHMARK:
+        listed += read_benchmark_jobs(name)
     words = [
         each
-        for each in read_word_jobs()
+        for each in listed
         if not options.names
         or each.application.name in options.names
         or f"{each.application.name}.{each.job.name}" in options.names
     ]
     if not words:
         parser.error(f"no such job: {' '.join(options.names)}")
+    real = None
+    if options.real:
+        cassette = (options.cassette or OUT / "cassette.jsonl").resolve()
+        cassette.parent.mkdir(parents=True, exist_ok=True)
+        real = RealModel(options.real, cassette, options.upstream)
+    file = OUT / ("benchmark.jsonl" if words[0].application.name in BENCHMARK else FILE)
+    if real is not None:
+        file = OUT / f"jobs-{options.real.replace(':', '-')}.jsonl"
     if not options.report:
-        kinds = options.kind or KINDS
+        kinds = options.kind or (("taught", "again") if words[0].application.name in BENCHMARK else KINDS)
         keep = options.keep.resolve() if options.keep else None
-        asyncio.run(measure_jobs(words, kinds, OUT / FILE, console, again=options.again, keep=keep))
-    console.print(summarize(read_runs(OUT / FILE)), markup=False, highlight=False)
+        asyncio.run(measure_jobs(words, kinds, file, console, again=options.again, keep=keep, real=real))
+    runs = read_runs(file)
+    console.print(
+        summarize(runs), format_costs(runs), sep="\n\n", markup=False, highlight=False, soft_wrap=True
+    )
     return 0
 
 

@@ -9,13 +9,15 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from kb_schema.page_snapshots import PageSnapshot
 from tests.support.model_policies import PAGE, page_of, wants_plan
 from tests.support.model_server import Answer, Asked
+from web_pages.stored_pages import StoredPage
 
 Policy = Literal["good", "mediocre", "bad"]
 _CONTROL = re.compile(r'^\s*(e\d+) (\S+) (?:"(.*?)"|\(no name\))(.*)$')
@@ -98,6 +100,23 @@ def _read_step(action: Mapping[str, Any]) -> ShownStep | None:
         tuple(dict.fromkeys(row)),
         action["args"].get("value"),
     )
+
+
+def find_changed_texts(session: Path, values: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Return the values that the last page of a session shows more often than the first one, and those that are gone from it."""
+    lines = (session / "turn_001" / "session.jsonl").read_text(encoding="utf-8").splitlines()
+    actions = [json.loads(line) for line in lines]
+    first, last = (_read_page(session, each) for each in (actions[0], actions[-1]))
+    told = [each for each in values if len(each) > 1]
+    shown = [each for each in told if last.count(_fold(each)) > first.count(_fold(each))]
+    return shown, [] if shown else [each for each in told if _fold(each) in first and _fold(each) not in last]
+
+
+def _read_page(session: Path, action: Mapping[str, Any]) -> str:
+    part = action["body_html_after_last_action"]
+    html = (session / "turn_001" / part["__parts_file__"]).read_text(encoding="utf-8")
+    page = PageSnapshot(url=action["source_url"], html=html, annotated=True)
+    return _fold(StoredPage(page).text)
 
 
 def build_plan(
@@ -205,23 +224,25 @@ class DemonstratedModel:
                 return self._answer({"kind": "act", "element": last, "action": job.steps[-1].action})
         if self._dice.random() >= MISTAKES:
             return self._good(asked, job)
-        refs = [found[1] for line in page_of(asked).splitlines() if (found := _CONTROL.match(line))]
+        return self._mistake(asked, None if finished else job.steps[self._done])
+
+    def _mistake(self, asked: Asked, step: ShownStep | None) -> Answer:
         drawn = self._dice.choice(["text", "reference", "value", "hover", "garbage"])
+        refs = [found[1] for line in page_of(asked).splitlines() if (found := _CONTROL.match(line))]
         if drawn == "text":
             return Answer("I would now press the button that says Save.")
         if drawn == "garbage":
             return Answer(tool={"kind": "perhaps"})
-        if drawn == "value" and not finished and job.steps[self._done].value is not None:
-            found = find_control(page_of(asked), job.steps[self._done])
-            act = {
-                "element": found or "e9999",
-                "action": job.steps[self._done].action,
+        act: dict[str, Any] = {"kind": "act", "element": "e9999", "action": "click"}
+        if drawn == "value" and step is not None and step.value is not None:
+            act |= {
+                "element": find_control(page_of(asked), step) or "e9999",
+                "action": step.action,
                 "value": "Lorem ipsum",
             }
-            return self._answer({"kind": "act", **act})
-        if drawn == "hover" and refs:
-            return self._answer({"kind": "act", "element": self._dice.choice(refs), "action": "hover"})
-        return self._answer({"kind": "act", "element": "e9999", "action": "click"})
+        elif drawn == "hover" and refs:
+            act |= {"element": self._dice.choice(refs), "action": "hover"}
+        return self._answer(act)
 
     def _bad(self, asked: Asked, job: KnownJob) -> Answer:
         """Press and enter whatever there is, and claim that it is done."""

@@ -1,0 +1,91 @@
+"""A sample of the jobs in words with scripted models (`make word-jobs`), and how they are judged."""
+
+from __future__ import annotations
+
+import pytest
+from rich.console import Console
+
+from tests.sentences.model_job_figures import JobRun, format_costs, read_runs, summarize
+from tests.sentences.model_jobs import judge_run, measure_jobs, read_word_jobs
+from tests.support.demonstrated_models import ShownStep, find_control
+from tests.support.rotation import rotating
+
+TAUGHT = ("create_agent", "greet_callers", "delete_agent", "rename_company", "delete_message")
+PAGE = """# Issues
+e1 textbox "Search"
+e2 link "Paper jam" @ row Paper jam
+e3 button "retire" @ row pavel
+e4 button "retire" @ row oscar
+e5 combobox "Status" @ row Priority
+e6 textbox (no name) @ row Change Note
+e7 link "A title that is very long and was therefore cut o\N{HORIZONTAL ELLIPSIS}" """
+
+
+@pytest.mark.parametrize(
+    ("step", "found"),
+    [
+        (ShownStep("click", "button", ("retire",), ("oscar", "Oscar Lindqvist")), "e4"),
+        (ShownStep("click", "link", ("Paper jam",)), "e2"),
+        (ShownStep("select_option", "combobox", ("Status",), ("Priority", "Status")), "e5"),
+        (ShownStep("fill", "textbox", (), ("Change Note",)), "e6"),
+        (ShownStep("click", "link", ("A title that is very long and was therefore cut off here",)), "e7"),
+        (ShownStep("click", "button", ("Save",)), None),
+    ],
+    ids=lambda each: each.name if isinstance(each, ShownStep) else str(each),
+)
+def test_a_scripted_model_finds_a_control_by_what_the_outline_says(step, found):
+    assert find_control(PAGE, step) == found
+
+
+@pytest.mark.parametrize(
+    ("after", "claimed", "outcome"),
+    [
+        (["a", "b"], True, "right"),
+        (["a", "b"], False, "unclaimed"),
+        (["a"], False, "refused"),
+        (["a"], True, "false_success"),
+        (["a", "b", "b"], False, "beside"),
+        (["a", "b", "b"], True, "false_success"),
+        (["a", "c"], False, "beside"),
+    ],
+)
+def test_a_run_is_judged_by_the_applications_state(after, claimed, outcome):
+    states = [{"names": names} for names in (["a"], ["a", "b"], after)]
+    assert judge_run(*states, claimed=claimed) == outcome
+
+
+def test_there_are_twenty_jobs_on_three_applications():
+    words = read_word_jobs()
+    assert len(words) == 20
+    assert len({each.application.name for each in words}) == 3
+
+
+@pytest.mark.sampled(0.3)
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("name", rotating("word jobs", TAUGHT, 1))
+async def test_a_job_is_taught_and_then_done_without_a_model_and_no_model_is_wrong_unsaid(tmp_path, name):
+    words = [
+        each for each in read_word_jobs() if (each.application.name, each.job.name) == ("spadeworks", name)
+    ]
+    file = tmp_path / "jobs.jsonl"
+    await measure_jobs(
+        words, ("taught", "again", "mediocre", "bad"), file, Console(quiet=True), keep=tmp_path
+    )
+    runs = {each.kind: each for each in read_runs(file)}
+    assert (runs["taught"].outcome, runs["taught"].published) == ("right", True), runs["taught"]
+    assert (runs["again"].outcome, runs["again"].calls) == ("right", 0), runs["again"]
+    for kind in ("mediocre", "bad"):
+        assert runs[kind].outcome not in ("false_success", "beside"), runs[kind]
+        assert runs[kind].calls <= 100
+    assert "without the model, 1 jobs" in summarize(list(runs.values()))
+
+
+def test_costs_are_those_of_the_first_doing_and_of_teaching():
+    runs = [
+        JobRun("a", "b", "taught", "right", 0, 30, 9_000, 0.03, 10.0, published=True, first_calls=8, first_tokens=2_500, first_usd=0.01),
+        JobRun("a", "b", "again", "right", 0, first_s=5.0),
+    ]  # fmt: skip
+    table = format_costs(runs)
+    assert "| 100 times, with the model each time | 800 | 250,000 | 1.0000 | 1,000 | 2,600 |" in table
+    assert "| 100 times, taught with 3 of them, then without | 30 | 9,000 | 0.0300 | 515 | 575 |" in table
+    assert "| 100 times, as known tasks | 0 | 0 | 0.0000 | 500 | 500 |" in table
