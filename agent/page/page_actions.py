@@ -143,11 +143,11 @@ async def perform_action(
         timeout_s,
         allowed_origins,
         secret,
-        policy,
-        identity,
-        modifiers,
-        drop,
-        place,
+        policy=policy,
+        identity=identity,
+        modifiers=modifiers,
+        drop=drop,
+        place=place,
     )
     return await (act_on_page(page, request) if selector is None else act_on_element(page, request))
 
