@@ -12,6 +12,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _WORD = re.compile(r"[^\W\d_]+|\d+")
+_GLYPH = re.compile(r"[\ue000-\uf8ff\U000f0000-\U0010ffff]")
 _NUMBERED = re.compile(r"^(?:\d+|[0-9a-f]{8,}|[0-9a-f-]{32,36})$", re.IGNORECASE)
 
 VERBS: tuple[frozenset[str], ...] = tuple(
@@ -198,6 +199,11 @@ def words(text: str) -> tuple[str, ...]:
     for spelling, one in _SPELLINGS:
         plain = plain.replace(spelling, one) if spelling in plain else plain
     return tuple(plain.split())
+
+
+def without_glyphs(text: str) -> str:
+    """Return a text without the signs by which fonts draw icons (private-use characters)."""
+    return " ".join(_GLYPH.sub(" ", text).split())
 
 
 def _plain(text: str) -> tuple[str, ...]:

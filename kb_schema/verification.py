@@ -434,6 +434,8 @@ class HealEvent(Model):
     after: str = ""
     """The selector, in short, before and after."""
     reason: str = ""
+    element: str = ""
+    """What was looked for, as the requirement names it: the step's element, or that of one of its outcomes."""
     found: str = ""
     """What was found again: `button 'Book now'`; empty without success."""
 

@@ -15,6 +15,7 @@ from pydantic import JsonValue
 from kb_schema.fingerprints import TEST_IDS, Fingerprint
 from kb_schema.locator_expressions import ROLES, Expression, LocatorLink, to_source
 from kb_schema.selectors import NameStrategy, Selector, ValueStrategy
+from kb_schema.text_similarity import without_glyphs
 from kb_schema.templates import css_string
 from web_pages.selectors.generated_names import looks_generated
 
@@ -259,7 +260,13 @@ def _region_alone(kind: str) -> Iterator[Expression]:
 
 
 def _short(words: str) -> tuple[str, bool]:
-    """Return the words, cut after a whole word at `LONGEST_NAME` characters, and whether they are complete."""
+    """Return the words without icons' glyphs, cut after a whole word at `LONGEST_NAME` characters, and whether they are
+    complete.
+    """
+    said = without_glyphs(words) or words
+    if said != words and len(said) <= LONGEST_NAME:
+        return said, False
+    words = said
     if len(words) <= LONGEST_NAME:
         return words, True
     return words[:LONGEST_NAME].rpartition(" ")[0] or words[:LONGEST_NAME], False

@@ -139,8 +139,6 @@ def print_verdict_reports(console: Console, reports: Sequence[VerdictReport]) ->
 
 def _list_other_names(report: VerdictReport) -> Iterator[str]:
     """Yield the steps whose element was found again under other words."""
-    named = {each.step_idx: each.element for each in report.steps}
     for heal in report.heal_events:
-        element = named.get(heal.step_idx, "")
-        if heal.found and element and element.casefold() not in heal.found.casefold():
-            yield f"{report.req_id}: step {heal.step_idx + 1}: {element} was found as {heal.found}"
+        if heal.found and heal.element and heal.element.casefold() not in heal.found.casefold():
+            yield f"{report.req_id}: step {heal.step_idx + 1}: {heal.element} was found as {heal.found}"

@@ -25,6 +25,7 @@ from agent.page.live_selectors import prepend_strategies
 from agent.page.snapshot_capture import read_page_revision
 from agent.verification.page_checks.verification_page import VerificationPage
 from kb_schema.action_types import ACTION_TYPES, canonical
+from kb_schema.placeholders import find_secret_names
 from kb_schema.run_storage import Locator
 from kb_schema.selectors import NameStrategy, Selector, SemanticStrategy, ValueStrategy, css
 from kb_schema.templates import css_string, xpath_literal
@@ -415,7 +416,16 @@ async def list_new_lines(site_page: VerificationPage, words: str) -> tuple[str, 
 
 
 def list_named_entries(site_page: VerificationPage, texts: Iterable[str]) -> tuple[str, ...]:
-    """Return the entries that the page had before the last press, and that stand in one of the texts."""
+    """Return what is data in the texts: entries that the page had before the last press, and values that the test typed."""
     said = [f" {normalize_words(each)} " for each in texts]
     short = (each for each in site_page.entries_before if 0 < len(each.split()) <= _LONGEST_ENTRY)
-    return tuple(sorted(each for each in short if any(f" {normalize_words(each)} " in text for text in said)))
+    intents = (each.intent for each in site_page.plan)
+    typed = (
+        site_page.filled(each.value or "")
+        for each in intents
+        if each.types_value and not find_secret_names(each.value or "")
+    )
+    values = {*short, site_page.unique, *(each for each in typed if each.strip())}
+    return tuple(
+        sorted(each for each in values if any(f" {normalize_words(each)} " in text for text in said))
+    )

@@ -26,7 +26,7 @@ from agent.verification.page_checks.verification_page import VerificationPage
 from kb_schema.action_types import ACTION_TYPES, canonical
 from kb_schema.fingerprints import Fingerprint
 from kb_schema.selectors import Selector
-from kb_schema.text_similarity import words
+from kb_schema.text_similarity import without_glyphs, words
 from kb_schema.verification import PlanStep
 
 LikenessVerdict = Literal["same", "offered", "ambiguous", "other"]
@@ -122,6 +122,6 @@ def _bears_name(seen: Fingerprint, known: Fingerprint) -> bool:
 
 
 def _build_similar_element(known: Fingerprint, seen: Fingerprint, verdict: LikenessVerdict) -> SimilarElement:
-    said = (seen.name or seen.label or seen.text or "")[:80]
+    said = without_glyphs(seen.name or seen.label or seen.text or "")[:80]
     score = judge_likeness(known, seen).similarity.score
     return SimilarElement(f"{seen.role or seen.tag} {said!r}", score, verdict)

@@ -40,7 +40,7 @@ from agent.verification.page_checks.similar_elements import (
 from agent.verification.page_checks.verification_page import VerificationPage
 from kb_schema.fingerprints import Fingerprint
 from kb_schema.selectors import Selector
-from kb_schema.text_similarity import is_destructive, words
+from kb_schema.text_similarity import is_destructive, without_glyphs, words
 from kb_schema.verification import ExpectedOutcome, FailureKind, HealEvent, PlanCheck, PlanStep
 
 _SCROLLS = 2
@@ -58,6 +58,8 @@ class _HealingTurn:
     began: float = field(default_factory=time.monotonic)
     did: list[str] = field(default_factory=list)
     reason: str = ""
+    element: str = ""
+    """What was looked for, as the requirement names it."""
     found: str = ""
     """What was found again: `button 'Book now'`."""
     there: Selector | None = None
@@ -130,7 +132,7 @@ async def _element_healed(turn: _HealingTurn, step: PlanStep, undone: FailedStep
     if again is None:
         return None
     site_page.healed[site_page.path, filled.selector.model_dump_json()] = again.selector
-    _note_name(turn, filled.fingerprint, again.known.fingerprint)
+    _note_name(turn, step.intent.element, filled.fingerprint, again.known.fingerprint)
     kept = _get_keepable_fields(site_page, again)
     own = [_about(each, step.selector) for each in step.checks]
     checks = tuple(
@@ -139,10 +141,11 @@ async def _element_healed(turn: _HealingTurn, step: PlanStep, undone: FailedStep
     return step.model_copy(update={**kept, "checks": checks})
 
 
-def _note_name(turn: _HealingTurn, known: Fingerprint | None, seen: Fingerprint) -> None:
-    """Note what was found, and its name if it is another one: its neighbours are known by it."""
+def _note_name(turn: _HealingTurn, element: str, known: Fingerprint | None, seen: Fingerprint) -> None:
+    """Note what was looked for and found, and its name if it is another one: its neighbours are known by it."""
     before, now = (None if each is None else each.name or each.label for each in (known, seen))
-    turn.found = f"{seen.role or seen.tag} {(now or seen.text or '')[:80]!r}"
+    turn.element = element
+    turn.found = f"{seen.role or seen.tag} {without_glyphs(now or seen.text or '')[:80]!r}"
     if before and now and words(before) != words(now):
         turn.site_page.renamed[words(before)] = now
 
@@ -199,7 +202,8 @@ async def _checks_healed(turn: _HealingTurn, step: PlanStep) -> PlanStep | None:
             checks.append(check)
             continue
         found += 1
-        _note_name(turn, filled.fingerprint, again.known.fingerprint)
+        named = check.outcome.element or step.intent.element
+        _note_name(turn, named, filled.fingerprint, again.known.fingerprint)
         checks.append(check.model_copy(update=_get_keepable_fields(site_page, again)))
     if not found:
         turn.reason = turn.reason or "an outcome that does not hold is not healed"
@@ -423,6 +427,7 @@ def _build_step_healing(
         before=site_page.redact(before),
         after=site_page.redact(after),
         reason="" if healed is not None else site_page.redact(turn.reason),
+        element=site_page.redact(turn.element) if healed is not None else "",
         found=site_page.redact(turn.found) if healed is not None else "",
     )
     return StepHealing(event, healed or step)

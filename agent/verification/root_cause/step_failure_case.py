@@ -49,6 +49,7 @@ _IN_PLAYWRIGHTS_WORDS = {
 """Phrases of Playwright's log of an action; the last one counts."""
 _MISSPELT = 80
 """The likeness (0 to 100) from which a name is perhaps a misspelling of another."""
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n")
 _SAME_SENTENCE = 70
 """The likeness (0 to 100) from which a text is the expected one with another value in it."""
 _VARIES = re.compile(r"\d|\{")
@@ -241,22 +242,19 @@ class StepFailureCase:
         value = self.evidence.outcome.value if self.evidence.outcome else None
         if not self.quotes or not expected or _VARIES.search(value or "") or _VARIES.search(expected):
             return None
-        for each in self.evidence.appeared:
-            wanted, said = in_base_form(expected), in_base_form(each)
-            alike = meaning_likeness(wanted, said) >= _SAME_WORDS and not are_opposite(wanted, said)
-            firm = all(
-                bool(sign.search(each)) == bool(sign.search(expected)) for sign in (_REFUSAL, _NEGATED)
-            )
-            same = all((entry in expected) == (entry in each) for entry in self.evidence.entries)
-            if (
-                alike
-                and firm
-                and same
-                and not _VARIES.search(each)
-                and expected.casefold() not in each.casefold()
-            ):
-                return each
-        return None
+        new: list[str] = [
+            part.strip() for text in self.evidence.appeared for part in _SENTENCE_END.split(text)
+        ]
+        return next((each for each in new if each and self._says_the_same(expected, each)), None)
+
+    def _says_the_same(self, expected: str, new: str) -> bool:
+        wanted, said = in_base_form(expected), in_base_form(new)
+        if meaning_likeness(wanted, said) < _SAME_WORDS or are_opposite(wanted, said):
+            return False
+        if _VARIES.search(new) or expected.casefold() in new.casefold():
+            return False
+        refuses = all(bool(sign.search(new)) == bool(sign.search(expected)) for sign in (_REFUSAL, _NEGATED))
+        return refuses and all((entry in expected) == (entry in new) for entry in self.evidence.entries)
 
     @cached_property
     def says_another(self) -> bool:
