@@ -155,6 +155,7 @@ UNDOING = frozenset(
 )
 """Words on controls that end, refuse or undo something."""
 _NEGATIONS = ("un", "de", "dis")
+_NOT = frozenset({"not", "never", "don", "without"})
 _PARTICLES = (("on", "off"), ("in", "out"), ("up", "down"), ("with", "without"))
 """Words by which alone two acts are opposites: `check in` and `check out`."""
 _SPELLINGS = (
@@ -296,7 +297,8 @@ def in_base_form(text: str) -> str:
 
 def are_opposite(ours: str, theirs: str) -> bool:
     """Return whether one text names an act that undoes or contradicts that of the other."""
-    if _negates(ours, theirs) or _negates(theirs, ours) or _differ_by_particle(ours, theirs):
+    negated = _negates(ours, theirs) or _negates(theirs, ours) or _differ_by_not(ours, theirs)
+    if negated or _differ_by_particle(ours, theirs):
         return True
     mine, its = meanings(ours), meanings(theirs)
     if mine & its:
@@ -311,6 +313,13 @@ def _negates(plain: str, negated: str) -> bool:
     """Return whether a word of one text is a word of the other with a negating prefix: `Watch` and `Unwatch`."""
     its = set(words(negated))
     return any(prefix + word in its for word in words(plain) for prefix in _NEGATIONS)
+
+
+def _differ_by_not(ours: str, theirs: str) -> bool:
+    """Return whether one text denies what the other says: `Remove` and `Do not remove`."""
+    mine, its = set(_plain(ours)), set(_plain(theirs))
+    shared = (mine & its) - SMALL_WORDS - _NOT
+    return bool(shared) and bool(mine & _NOT) != bool(its & _NOT)
 
 
 def _differ_by_particle(ours: str, theirs: str) -> bool:

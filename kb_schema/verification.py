@@ -360,6 +360,8 @@ class FailureEvidence(Model):
     """Names or texts on the page that are like what was looked for, nearest first."""
     appeared: tuple[str, ...] = ()
     """Texts that the page did not have before the step pressed something, nearest to what was expected first."""
+    in_its_place: tuple[str, ...] = ()
+    """Those of them that are of the expected kind: messages, headings, texts of a dialog, texts of no control."""
     entries: tuple[str, ...] = ()
     """Texts of entries (cells, links) that the page had before, and that stand in what was expected or in what appeared."""
     missing_option: str | None = None

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from agent.page.condition_probes import PageFacts, evaluate_conditions
 from agent.page.page_changes import wait_for_change
+from agent.page.snapshot_capture import read_page_revision
 from agent.verification.page_checks.named_elements import find_other_words
 from agent.verification.page_checks.outcome_conditions import (
     SCOPE,
@@ -20,6 +21,7 @@ from agent.verification.page_checks.outcome_conditions import (
     build_outcome_query,
 )
 from agent.verification.page_checks.verification_page import VerificationPage
+from kb_schema.expected_outcomes import OUTCOMES
 from kb_schema.probes import (
     ProbeAnswer,
     ProbeFacts,
@@ -35,6 +37,22 @@ BROWSERS_OWN_ERROR = "chrome-error:"
 """The browser's own error page: the site did not answer, and waiting is useless."""
 ANSWER_S = 1.0
 """How long a loaded page may take to answer, beyond the timeout."""
+REST_S = 0.15
+"""How long a page must show the same after the answers to a press: frameworks draw within some frames."""
+_STATES = frozenset(
+    {
+        "field_populated",
+        "field_value",
+        "field_empty",
+        "checked",
+        "unchecked",
+        "selected",
+        "text",
+        "enabled",
+        "disabled",
+    }
+)
+"""Outcomes that may hold before the answer to a press, because of what was entered."""
 NOT_SEEN = PageFacts("", "", "loading")
 """The facts of a page that is still loading."""
 
@@ -95,27 +113,46 @@ async def evaluate_checks_until_held(
 ) -> CheckResults:
     """Evaluate again after every change of the page, until all checks have held, at most `timeout_s`.
 
-    A check that held once counts as held (a message may be gone when the list appears), except a lasting one,
-    which must hold at the end. `met`: those that held before, by number; what holds now is added.
+    A check that held once counts as held (a message may be gone when the list appears), except a lasting one, and one
+    about a field's or an element's state after a press: these must hold at the end. Until a request of the press is
+    answered and the page has come to rest, the page still shows what it showed before: then only a text counts that it
+    did not show. `met`: those that held before, by number; what holds now is added.
     """
     deadline = time.monotonic() + timeout_s
-    before = {} if met is None else met
+    before, rested = {} if met is None else met, False
     while True:
         left = max(0.0, deadline - time.monotonic())
         now = await _evaluate_within(site_page, cases, left) if await site_page.arrived(left) else None
         if now is None:
             return CheckResults([unknown("the site has not answered yet")] * len(cases), NOT_SEEN)
+        asked = site_page.pressed and site_page.monitor.asked
+        settled = rested or not asked
         for number, each in enumerate(now.asked):
-            if each.lasting:
+            if each.lasting or (asked and cases[number].check.outcome.kind in _STATES):
                 continue
             if number in before:
                 now.verdicts[number] = before[number]
-            elif now.verdicts[number].held:
+            elif now.verdicts[number].held and (settled or _is_new_text(site_page, cases[number])):
                 before[number] = now.verdicts[number]
         remaining = deadline - time.monotonic()
-        if now.held or remaining <= 0 or site_page.page.url.startswith(BROWSERS_OWN_ERROR):
+        if (now.held and settled) or remaining <= 0 or site_page.page.url.startswith(BROWSERS_OWN_ERROR):
             return now
-        await wait_for_change(site_page.page, remaining, now.seen.revision)
+        rested = await _rest(site_page, now, remaining, briefly=asked and not settled)
+
+
+async def _rest(site_page: VerificationPage, now: CheckResults, left_s: float, *, briefly: bool) -> bool:
+    """Wait for a change of the page. `briefly`: at most `REST_S`; whether all is answered and nothing changed then."""
+    await wait_for_change(site_page.page, min(left_s, REST_S) if briefly else left_s, now.seen.revision)
+    if not briefly or site_page.monitor.answering:
+        return False
+    return await read_page_revision(site_page.page) == now.seen.revision
+
+
+def _is_new_text(site_page: VerificationPage, case: OutcomeCase) -> bool:
+    """Whether a text is expected that the page did not show before the press."""
+    if not OUTCOMES[case.check.outcome.kind].quotes or not case.value:
+        return False
+    return not any(case.value.casefold() in line.casefold() for line in site_page.lines_before)
 
 
 async def _evaluate_within(

@@ -25,6 +25,8 @@ _FAILED_RESOURCE = "Failed to load resource"
 """Chromium's console line for a failed request, which is recorded as a `NetworkRequest` instead."""
 _BROKEN_OFF = "net::ERR_ABORTED"
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
+_ANSWERED = frozenset({"document", "xhr", "fetch"})
+"""Requests whose answers change what a page shows."""
 _NEVER_ENDING = frozenset({"eventsource", "websocket", "media", "ping"})
 
 
@@ -41,6 +43,8 @@ class ContextMonitor:
         """Number of documents that were loaded."""
         self._redact = redact
         self._under_way: set[Request] = set()
+        self._asked: set[Request] = set()
+        """The requests of the last action whose answers may change the page."""
         self._ended = asyncio.Event()
         context.on("console", self._on_console)
         context.on("weberror", self._on_error)
@@ -53,6 +57,20 @@ class ContextMonitor:
     def pending(self) -> bool:
         """Whether a request is open."""
         return bool(self._under_way)
+
+    @property
+    def asked(self) -> bool:
+        """Whether the page has sent a request since the last action began whose answer may change what it shows."""
+        return bool(self._asked)
+
+    @property
+    def answering(self) -> bool:
+        """Whether such a request is open."""
+        return not self._asked.isdisjoint(self._under_way)
+
+    def begin_action(self) -> None:
+        """Forget the requests of the action before."""
+        self._asked.clear()
 
     def owed(self) -> tuple[NetworkRequest, ...]:
         """Return the open requests."""
@@ -94,6 +112,8 @@ class ContextMonitor:
     def _on_request(self, request: Request) -> None:
         if request.resource_type not in _NEVER_ENDING:
             self._under_way.add(request)
+            if request.resource_type in _ANSWERED:
+                self._asked.add(request)
             if request.method.upper() not in _READING:
                 self.sending_steps.add(self.step_idx)
 

@@ -13,7 +13,7 @@ from rapidfuzz import fuzz, process
 
 from agent.locators.candidate_ranking import rank_candidates
 from agent.locators.element_descriptions import ElementDescription, RegionDescription, list_readings
-from agent.locators.page_index import IndexedElement, PageIndex
+from agent.locators.page_index import IndexedElement, PageIndex, RegionKind
 from agent.locators.page_regions import find_regions, stands_in
 from agent.locators.page_scan import check_selectors, scan_page
 from agent.locators.role_hints import select_fitting_elements
@@ -37,6 +37,10 @@ SHOWN_CONFIDENCE = 0.75
 _ALIKE = 60
 _LONGEST_LINE = 200
 _MOST_NEW = 8
+ENTRIES = "entries"
+"""For `list_visible_lines`: what may be values of records, and not of buttons, headings, fields, labels and regions."""
+_SAID_ROLES = frozenset({"status", "alert", "log"})
+_SAID_CLASSES = frozenset({"toast", "banner", "alert"})
 _ENTRY_ROLES = frozenset(
     {"cell", "gridcell", "rowheader", "link", "listitem", "option", "treeitem", "article"}
 )
@@ -390,28 +394,49 @@ async def texts_like(site_page: VerificationPage, words: str) -> list[str]:
     return [text for text, _, _ in near]
 
 
-async def list_visible_lines(site_page: VerificationPage, *, entries: bool = False) -> list[str]:
+async def list_visible_lines(site_page: VerificationPage, *, kind: str | None = None) -> list[str]:
     """Return the visible texts and names of the page in its order, each once, cut to 200 characters, without secrets.
 
-    `entries`: only those that may be values of records: not of buttons, headings, fields, labels and regions.
+    `kind`: only those that an outcome of this kind is about (`message`, `heading`, `dialog_opens`, else texts of no
+    control), or `ENTRIES`.
     """
     index = await scan_page(site_page.page)
-    seen = (each for each in index.elements if each.visible and (not entries or _may_be_entry(each)))
+    seen = (
+        each for each in index.elements if each.visible and (kind is None or _is_about(index, each, kind))
+    )
     said = (line for each in seen for line in (each.text, each.name) if line)
     return list(dict.fromkeys(site_page.redact(line[:_LONGEST_LINE]) for line in said))
 
 
-def _may_be_entry(element: IndexedElement) -> bool:
-    return element.role in _ENTRY_ROLES or (not element.role and element.tag not in _FIXED_TAGS)
+def _is_about(index: PageIndex, element: IndexedElement, kind: str) -> bool:
+    if kind == ENTRIES:
+        return element.role in _ENTRY_ROLES or (not element.role and element.tag not in _FIXED_TAGS)
+    if kind == "message":
+        return is_message(element)
+    if kind == "heading":
+        return element.role == "heading"
+    if kind == "dialog_opens":
+        inside = any(each.kind is RegionKind.DIALOG for each in index.regions_of(element))
+        return inside and not element.interactive
+    return not element.interactive
 
 
-async def list_new_lines(site_page: VerificationPage, words: str) -> tuple[str, ...]:
+def is_message(element: IndexedElement) -> bool:
+    """Whether an element is made to tell something: a status, an alert, a toast."""
+    return element.role in _SAID_ROLES or not _SAID_CLASSES.isdisjoint(element.classes)
+
+
+async def list_new_lines(
+    site_page: VerificationPage, words: str, *, kind: str | None = None
+) -> tuple[str, ...]:
     """Return the texts that the page did not have before the last press, the one that means most the same as `words`
-    first; none if they were not read then.
+    first; none if they were not read then. `kind`: as of `list_visible_lines`.
     """
     if not site_page.lines_before:
         return ()
-    new = [each for each in await list_visible_lines(site_page) if each not in site_page.lines_before]
+    new = [
+        each for each in await list_visible_lines(site_page, kind=kind) if each not in site_page.lines_before
+    ]
     return tuple(sorted(new, key=lambda each: -meaning_likeness(words, each))[:_MOST_NEW])
 
 

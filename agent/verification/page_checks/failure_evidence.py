@@ -19,7 +19,15 @@ from agent.healing.rewording_search import ActRisk, RewordedCandidate
 from agent.locators.page_index import PageIndex
 from agent.locators.page_scan import scan_page
 from agent.locators.stable_selectors import choose_selectors
-from agent.page.errors import GateFailed, GatePoint, NavigationFailed, OptionMissing, PageError, PageGone
+from agent.page.errors import (
+    ElementChanged,
+    GateFailed,
+    GatePoint,
+    NavigationFailed,
+    OptionMissing,
+    PageError,
+    PageGone,
+)
 from agent.page.live_selectors import resolve_selector, summarize_selector
 from agent.page.page_changes import wait_for_change
 from agent.page.page_problems import NO_PAGE_PROBLEMS, PageProblems, read_page_problems
@@ -221,6 +229,8 @@ async def build_action_failure(
             known["matched"] = there.count
             if there.count > 1 and not there.visible:  # several that are hidden: none of them is meant
                 known |= {"matched": 0, "failure": FailureKind.TIMEOUT}
+            if isinstance(error, ElementChanged) and error.by_words:
+                known["matched"] = 0
             risk = similar_elements.assess_risk(step)
             known.update(await describe_nearest_known(site_page, step.fingerprint, step.selector, risk, step))
             if known.get("nearest_verdict") != "same":  # otherwise its place is known already

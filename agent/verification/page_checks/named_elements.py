@@ -8,15 +8,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from agent.healing.recorded_words import read_same_words, read_words
 from agent.locators.element_descriptions import ElementDescription, list_readings
 from agent.locators.page_fingerprints import PageFingerprints
 from agent.locators.page_scan import check_selectors, scan_page
 from agent.locators.word_comparison import WordFit, compare_words, normalize_words
-from agent.page.live_selectors import resolve_selector
+from agent.page.errors import ElementChanged
+from agent.page.live_selectors import resolve_selector, summarize_selector
 from agent.verification.page_checks.verification_page import VerificationPage
 from kb_schema.expected_outcomes import OUTCOMES
 from kb_schema.fingerprints import Fingerprint
 from kb_schema.selectors import NameStrategy, Selector, Strategy, ValueStrategy
+from kb_schema.text_similarity import without_glyphs
+from kb_schema.text_similarity import words as split_words
 from kb_schema.verification import PlanCheck, PlanStep
 
 ABSENT = frozenset({"hidden", "count"})
@@ -45,6 +49,35 @@ async def find_other_words(site_page: VerificationPage, step: PlanStep, check: P
     if found is None or required.are_of(PageFingerprints(index).of(found.at)):
         return None
     return f"{found.role or found.tag} {(found.name or found.label or found.text)[:80]!r}"
+
+
+async def require_named_words(site_page: VerificationPage, step: PlanStep) -> None:
+    """Check that what a step's selector leads to is still called as it was, if only strategies without words lead there.
+
+    Values are filled in; numbers in a name may differ. Raises `ElementChanged`, `PageGone`.
+    """
+    known, selector = step.fingerprint, step.selector
+    ours = None if known is None else read_words(known)
+    if known is None or selector is None or ours is None:
+        return
+    named = _keep_worded_strategies(selector, ours)
+    if named is not None and (await resolve_selector(site_page.page, named)).visible:
+        return
+    if (await resolve_selector(site_page.page, selector)).visible != 1:
+        return  # the gate says why
+    index = await scan_page(site_page.page)
+    visible = [each for each in index.elements if each.visible]
+    leads = await check_selectors(site_page.page, index, [(each.at, selector) for each in visible])
+    found = next((each for each, there in zip(visible, leads, strict=True) if there), None)
+    theirs = None if found is None else read_same_words(known, PageFingerprints(index).of(found.at))
+    if theirs is not None and _without_numbers(theirs) != _without_numbers(ours):
+        raise ElementChanged(
+            summarize_selector(selector), f"it is called {theirs[:80]!r}, not {ours[:80]!r}", by_words=True
+        )
+
+
+def _without_numbers(text: str) -> tuple[str, ...]:
+    return tuple(each for each in split_words(without_glyphs(text)) if not each.isdecimal())
 
 
 @dataclass(frozen=True, slots=True)

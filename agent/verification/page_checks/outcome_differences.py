@@ -17,6 +17,7 @@ from agent.locators.page_index import IndexedElement, PageIndex
 from agent.locators.page_scan import scan_page
 from agent.page.live_selectors import resolve_selector
 from agent.verification.page_checks.check_evaluation import CheckResults, summarize_unmet_check
+from agent.verification.page_checks.element_discovery import is_message
 from agent.verification.page_checks.named_elements import find_other_words
 from agent.verification.page_checks.outcome_conditions import (
     DIALOGS,
@@ -36,8 +37,6 @@ _LONGEST = 120
 """Characters of a text of the page in a sentence."""
 _MOST = 3
 _ALIKE = 60
-_SAID_ROLES = frozenset({"status", "alert", "log"})
-_SAID_CLASSES = frozenset({"toast", "banner", "alert"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,7 +279,7 @@ def _not_shows(unmet: _UnmetCase) -> tuple[str, str]:
 
 @_WORDINGS.register("message")
 def _message(unmet: _UnmetCase) -> tuple[str, str]:
-    said = [_text_of(each) for each in unmet.index.elements if each.visible and _is_message(each)]
+    said = [_text_of(each) for each in unmet.index.elements if each.visible and is_message(each)]
     wanted = f"the message {_quote(unmet.value)}" if unmet.value else "a message"
     return wanted, _name_those(unmet.value, said, "message")
 
@@ -309,10 +308,6 @@ def _no_console_errors(unmet: _UnmetCase) -> tuple[str, str]:
 
 def _text_of(element: IndexedElement) -> str:
     return element.text or element.name
-
-
-def _is_message(element: IndexedElement) -> bool:
-    return element.role in _SAID_ROLES or not _SAID_CLASSES.isdisjoint(element.classes)
 
 
 async def _list_dialogs(site_page: VerificationPage) -> tuple[str, ...]:

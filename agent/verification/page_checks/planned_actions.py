@@ -21,7 +21,7 @@ from agent.playwright_locators.expression_candidates import list_locator_candida
 from agent.playwright_locators.locator_proof import select_proven_expression
 from agent.redaction import REDACTED
 from agent.telemetry import span
-from agent.verification.page_checks.element_discovery import list_visible_lines, needs_element
+from agent.verification.page_checks.element_discovery import ENTRIES, list_visible_lines, needs_element
 from agent.verification.page_checks.overlay_dismissal import run_uncovered
 from agent.verification.page_checks.verification_page import VerificationPage
 from kb_schema.action_calls import DialogAnswer
@@ -74,7 +74,7 @@ async def record_page_before(site_page: VerificationPage, intent: RequirementSte
     site_page.lines_before = site_page.entries_before = frozenset()
     if pressing and expects_text:
         site_page.lines_before = frozenset(await list_visible_lines(site_page))
-        site_page.entries_before = frozenset(await list_visible_lines(site_page, entries=True))
+        site_page.entries_before = frozenset(await list_visible_lines(site_page, kind=ENTRIES))
 
 
 async def perform_planned_action(site_page: VerificationPage, step: PlanStep, gate_s: float) -> float:

@@ -62,7 +62,7 @@ async def find_most_similar(
     index = index or await scan_page(site_page.page)
     prints = PageFingerprints(index)
     linked = find_by_same_address(prints, known)
-    if linked is not None:
+    if linked is not None and find_harm(known, prints.of(linked)) is None:
         return _build_similar_element(known, prints.of(linked), "same")
     everything = list_search_candidates(index, known)
     excluded = collect_excluded_elements(site_page, index, known, selector)

@@ -24,7 +24,11 @@ from agent.verification.page_checks.check_evaluation import (
 )
 from agent.verification.page_checks.element_discovery import list_named_entries, list_new_lines, texts_like
 from agent.verification.page_checks.failure_evidence import FailedStep
-from agent.verification.page_checks.named_elements import find_acting_step, find_other_words
+from agent.verification.page_checks.named_elements import (
+    find_acting_step,
+    find_other_words,
+    require_named_words,
+)
 from agent.verification.page_checks.named_rows import require_named_row
 from agent.verification.page_checks.outcome_conditions import OutcomeCase, read_refusal, without_name
 from agent.verification.page_checks.outcome_differences import describe_difference
@@ -143,6 +147,7 @@ async def _act(site_page: VerificationPage, step: PlanStep, heal_round: int) -> 
         await record_page_before(site_page, step.intent)
         await _is_target_reachable(site_page, step)
         await require_named_row(site_page, step)
+        await require_named_words(site_page, step)
         took_s = await perform_planned_action(site_page, step, site_page.policy.gate_s + heal_round)
         if step.selector is not None and step.fingerprint is not None:
             site_page.known.append((site_page.path_of(site_page.before[0]), step.selector, step.fingerprint))
@@ -266,6 +271,7 @@ async def _build_outcome_failure(
         known["received"] = await _received(site_page, step, wrong)
         wanted = check.outcome.value or ""
         known["appeared"] = new = await list_new_lines(site_page, wanted)
+        known["in_its_place"] = await list_new_lines(site_page, wanted, kind=check.outcome.kind)
         known["entries"] = list_named_entries(site_page, (wanted, *new))
         difference = await describe_difference(site_page, wrong.case, wrong.judged, wrong.number)
         known |= {"difference": difference, "message": str(difference)}

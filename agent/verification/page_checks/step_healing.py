@@ -321,6 +321,10 @@ async def _by_address(turn: _HealingTurn, known: Fingerprint) -> _RecoveredEleme
     at = find_by_same_address(PageFingerprints(index), known)
     if at is None:
         return None
+    harm = find_harm(known, PageFingerprints(index).of(at))
+    if harm is not None:
+        turn.reason = harm
+        return None
     turn.did.append("asked for what leads to the same address")
     return await _written(turn, index, at)
 

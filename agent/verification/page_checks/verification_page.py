@@ -277,6 +277,7 @@ class VerificationPage:
             self.previous_changed = self._differs(url, revision) if self.pressed else None
             self._begun = self.step_idx
         self._documents = self.monitor.documents
+        self.monitor.begin_action()
         self.before, self.pressed, self._led_on = (url, revision), pressing, False
 
     async def changed(self) -> bool | None:

@@ -243,7 +243,7 @@ class StepFailureCase:
         if not self.quotes or not expected or _VARIES.search(value or "") or _VARIES.search(expected):
             return None
         new: list[str] = [
-            part.strip() for text in self.evidence.appeared for part in _SENTENCE_END.split(text)
+            part.strip() for text in self.evidence.in_its_place for part in _SENTENCE_END.split(text)
         ]
         return next((each for each in new if each and self._says_the_same(expected, each)), None)
 
@@ -416,4 +416,6 @@ class StepFailureCase:
         if outcome.kind in ("invalid", "stays_on_page", "disabled"):
             return True
         value = outcome.value or ""
+        if self.held and self.quotes and _REFUSAL.search(value):
+            return True  # the page refused, as it should, before
         return bool(value) and any(words_likeness(value, each) >= _SAME_WORDS for each in self.refusals)

@@ -199,6 +199,7 @@ async def test_the_id_of_an_element_of_our_own_recordings_is_no_word(blank_page)
 @pytest.mark.parametrize(("ours", "theirs", "opposite"), [
     ("Watch", "Unwatch", True), ("Unwatch", "Watch", True), ("Subscribe", "Unsubscribe", True), ("Check in", "Check out", True),
     ("Turn on alerts", "Turn off alerts", True), ("Keep", "Delete", True),
+    ("Remove", "Do not remove", True), ("Remove", "Don't remove", True), ("Cancel", "Not now", False),
     ("Cancel", "Keep it", False), ("Watch", "Start watching", False), ("Sign in", "Log in", False), ("Form", "Inform us", False),
 ])  # fmt: skip
 def test_opposites_are_known_by_prefixes_and_particles(ours, theirs, opposite):

@@ -65,10 +65,8 @@ async def test_a_renamed_neighbour_does_not_speak_against_a_renamed_button(site,
         change = "words.textContent = 'Address'; go.textContent = 'Start watching'"
         done, rounds = await run(site_page, STEPS, change)
         assert not isinstance(done, FailedStep), done.evidence.message
-        assert [(each.element, each.found) for each in rounds if each.success][0] == (
-            "Watch",
-            "button 'Start watching'",
-        )
+        healed = next(each for each in rounds if each.success)
+        assert (healed.element, healed.found) == ("Watch", "button 'Start watching'")
 
 
 @pytest.mark.parametrize(("now", "cause"), [("Page added", "assertion_mismatch"), ("Page not added", "app_defect"),
@@ -127,3 +125,30 @@ async def test_a_message_about_another_entry_is_a_defect(site, open_site_page):
         assert isinstance(undone, FailedStep)
         assert undone.evidence.entries == ("Cosmos", "Emma")
         assert cause_of(undone).class_ == "app_defect"
+
+
+ROWS = """<main><h1>Crew</h1><table><tr><td>Emil</td><td><form onsubmit="said.textContent='out'; return false">
+<button id=out name=act value=out>Remove</button></form></td></tr></table><a id=no href="#list">Cancel</a><p id=said role=status></p></main>"""
+
+
+async def test_a_button_found_without_its_words_is_healed_by_name_or_left_alone(site, open_site_page):
+    for name, used in (("Take out", True), ("Do not remove", False)):
+        site.page("/", ROWS)
+        async with open_site_page() as site_page:
+            steps = ("Remove@Emil | click | | message:out",)
+            done, rounds = await run(site_page, steps, f"out.textContent = '{name}'")
+            assert isinstance(done, FailedStep) is not used, (name, done)
+            if used:
+                assert rounds[0].found == "button 'Take out'"
+            else:
+                assert await site_page.page.inner_text("#said") == "", "nothing was pressed"
+                assert cause_of(done, heal_rounds=3).class_ == "healing_declined"
+
+
+async def test_the_same_address_does_not_excuse_harmful_words(site, open_site_page):
+    site.page("/", ROWS)
+    async with open_site_page() as site_page:
+        undone, rounds = await run(site_page, ("Cancel | click | | url:/",), "no.textContent = 'Remove all'")
+        assert isinstance(undone, FailedStep)
+        assert "destroys" in rounds[0].reason
+        assert not site_page.page.url.endswith("#list"), "nothing was pressed"

@@ -85,6 +85,7 @@ FACTS = {
     "nearest": TEXTS,
     "alike": st.lists(TEXTS, max_size=3),
     "appeared": few(TEXTS),
+    "in_its_place": few(TEXTS),
     "entries": few(TEXTS),
     "error_page": st.booleans(),
     "nearest_score": st.floats(0, 1),
