@@ -12,7 +12,7 @@ PACKAGES := periplus agent mcp_server loaders kb_store web_pages kb_schema seeds
 STYLED := $(wildcard $(PACKAGES) tests benchmarks scripts)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-base setup-mongod setup-django setup-miniwob setup-plain setup-zoo setup-zoo-sample setup-changes setup-widgets zoo maps changes suites widgets miniwob setup-livekit setup-conformance demo test nightly fuzz audit sbom durations lint format bench conformance readme-picture docs constraints clean sentences word-jobs widget-sessions faults
+.PHONY: help setup setup-base setup-mongod setup-django setup-miniwob setup-plain setup-zoo setup-zoo-sample setup-changes setup-widgets zoo maps changes suites widgets miniwob setup-livekit setup-conformance demo test nightly fuzz audit sbom durations lint format bench bench-huge bench-clients bench-check conformance readme-picture docs constraints clean sentences word-jobs widget-sessions faults
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -64,6 +64,7 @@ nightly: setup-mongod setup-django setup-miniwob setup-plain setup-zoo-sample se
 	@$(PYTEST) -n $(JOBS) --dist worksteal -m "not bench" --timeout 900
 	@$(MAKE) --no-print-directory fuzz
 	@$(MAKE) --no-print-directory faults
+	@$(MAKE) --no-print-directory bench-check
 	@$(MAKE) --no-print-directory audit
 
 # Goes on where it was interrupted; out/mcp-fuzz.json is the record of what is done.
@@ -145,7 +146,20 @@ bench: setup-mongod ## the benchmarks (trust ratios, not seconds)
 	@$(BIN)/python -m benchmarks.bench_stores --scale 0.1
 	@$(BIN)/python -m benchmarks.bench_notice --rounds 10
 	@$(BIN)/python -m benchmarks.bench_start
+	@$(BIN)/python -m benchmarks.bench_huge --sizes 1000 10000
+	@$(BIN)/python -m benchmarks.curves
 	@$(BIN)/python -m pytest benchmarks -m bench --benchmark-enable -s --timeout 900
+
+# Go on where they were interrupted; out/bench has the figures. 100,000 screens need 7 GB and some minutes.
+bench-huge: setup-base ## 1,000 to 100,000 screens in one website: time and memory, with curves in docs/pictures
+	@$(BIN)/python -m benchmarks.bench_huge
+	@$(BIN)/python -m benchmarks.curves
+
+bench-clients: setup-base ## 1, 20 and 200 clients of one server over HTTP
+	@$(BIN)/python -m benchmarks.bench_clients
+
+bench-check: setup-base ## red if a ratio is more than a quarter above the committed one (two minutes)
+	@$(BIN)/python -m benchmarks.regression_check
 
 sentences: setup-base ## how sentences are bound to tasks, without a browser
 	@$(BIN)/python -m tests.sentences.sentence_figures

@@ -28,6 +28,7 @@ sys.path.insert(0, str(ROOT))  # the servers of stdio and HTTP are processes tha
 from benchmarks import tokens  # noqa: E402
 from benchmarks.shop import page, synthetic  # noqa: E402
 from mcp_server.knowledge.knowledge_sources import MemorySource  # noqa: E402
+from mcp_server.security.call_limits import CallLimits  # noqa: E402
 from mcp_server.security.http_app import HttpAccessPolicy, create_http_app  # noqa: E402
 from mcp_server.security.rate_limits import RateLimit  # noqa: E402
 from mcp_server.server import create_server  # noqa: E402
@@ -50,7 +51,10 @@ NEW_PAGE = f"{IDENTIFY} (new page)"
 
 
 def ours() -> MCPServer[Any]:
-    return create_server(MemorySource(synthetic(50, 200)))
+    limits = CallLimits(
+        calls_at_once=1_000, calls_per_client=1_000
+    )  # `bench_clients` has one address for all
+    return create_server(MemorySource(synthetic(50, 200)), limits=limits)
 
 
 def empty() -> MCPServer[Any]:
