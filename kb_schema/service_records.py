@@ -58,6 +58,8 @@ class TaskOrder(Model):
     task_id: LocalId
     values: dict[str, JsonValue] = Field(default_factory=dict, max_length=MOST_VALUES, repr=False)
     """Inputs that are no secrets; secrets are found on the server."""
+    trace: bool = False
+    """Whether to record a trace for Playwright's trace viewer."""
 
 
 class VerificationOrder(Model):
