@@ -34,6 +34,8 @@ PAGES = {
     "tasks": f"/sites/{SITE}/tasks",
     "task": f"/sites/{SITE}/tasks/create_agent",
     "trends": "/runs/trends?days=7",
+    "texts": f"/sites/{SITE}/texts/task/create_agent",
+    "narration": f"/sites/{SITE}/texts/flow/spadeworks_demo",
     "jobs": "/jobs",
     "demos": "/demos",
     "sign_in": "/sign-in",
