@@ -58,6 +58,8 @@ class TaskOrder(Model):
     task_id: LocalId
     values: dict[str, JsonValue] = Field(default_factory=dict, max_length=MOST_VALUES, repr=False)
     """Inputs that are no secrets; secrets are found on the server."""
+    trace: bool = False
+    """Whether to record a trace for Playwright's trace viewer."""
 
 
 class VerificationOrder(Model):
@@ -287,3 +289,43 @@ class WebhookDelivery(ServiceRecord):
     def record_at(self) -> datetime:
         """When it is tried."""
         return self.next_at
+
+
+# -- edits -----------------------------------------------------------------------------------------
+
+
+class TextEdit(ServiceRecord):
+    """A text of a knowledge base that a person changed in the console, for its history."""
+
+    record_kind: ClassVar[str] = "text_edit"
+
+    edit_id: LocalId
+    website_id: LocalId
+    kind: Literal["screen", "task", "workflow", "flow"]
+    document_id: LocalId
+    field: str = Field(min_length=1, max_length=300)
+    """As `loaders.edits.text_edit` names it: `description`, `input.NAME`, ..."""
+    before: str = Field(max_length=10_000)
+    after: str = Field(max_length=10_000)
+    changed_at: Moment
+    changed_by: str = Field(default="", max_length=LONGEST_TITLE)
+
+    @property
+    def record_key(self) -> str:
+        """Its id."""
+        return self.edit_id
+
+    @property
+    def record_state(self) -> str:
+        """Always the same: an edit does not change."""
+        return "made"
+
+    @property
+    def record_group(self) -> str:
+        """The document."""
+        return f"{self.website_id}/{self.kind}/{self.document_id}"
+
+    @property
+    def record_at(self) -> datetime:
+        """When it was made."""
+        return self.changed_at

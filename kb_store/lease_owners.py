@@ -10,6 +10,7 @@ import os
 import socket
 from pathlib import Path
 
+from kb_schema.operating_system import is_process_alive
 from kb_store.ports import LeaseOwner
 
 
@@ -23,12 +24,8 @@ def is_certainly_dead(owner: LeaseOwner) -> bool:
     """Return True only if it is certain: same place, and the process is gone or a different one has its id."""
     if owner.place != _place():
         return False
-    try:
-        os.kill(owner.pid, 0)
-    except ProcessLookupError:
+    if not is_process_alive(owner.pid):
         return True
-    except OSError:
-        return False
     started = _read_start_time(owner.pid)
     return started is not None and started != owner.started
 

@@ -10,7 +10,6 @@ import faulthandler
 import multiprocessing
 import os
 import pickle
-import resource
 import signal
 import sys
 from collections.abc import Callable, Sequence
@@ -19,6 +18,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
+from kb_schema.operating_system import limit_this_process
 from periplus.errors import UserError
 
 P = ParamSpec("P")
@@ -50,8 +50,8 @@ DEFAULT_BUDGET = ImportBudget()
 
 def child_seconds() -> float:
     """Return the processor time of all children that have ended."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+    used = os.times()
+    return used.children_user + used.children_system
 
 
 class InputTooLarge(UserError):
@@ -121,7 +121,7 @@ def _read_in_child(
 ) -> None:
     faulthandler.disable()  # being ended by a limit is no crash
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the parent, which ends this process
-    _limit(budget)
+    limit_this_process(more_bytes=budget.memory_mb * MEBIBYTE, more_seconds=budget.seconds)
     try:
         said: Any = read(*args, **more)
         packed = pickle.dumps(said)
@@ -135,18 +135,6 @@ def _read_in_child(
         packed = pickle.dumps(_Raised(type(exc), parts, dict(exc.__dict__), str(exc)))
     sender.send_bytes(packed)
     sender.close()
-
-
-def _limit(budget: ImportBudget) -> None:
-    pages = Path("/proc/self/statm")
-    used = int(pages.read_text().split()[0]) * resource.getpagesize() if pages.exists() else 0
-    size = used + budget.memory_mb * MEBIBYTE
-    resource.setrlimit(resource.RLIMIT_AS, (size, size))
-    taken = resource.getrusage(resource.RUSAGE_SELF)
-    seconds = int(taken.ru_utime + taken.ru_stime) + budget.seconds
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    os.nice(5)
 
 
 def _too_large(source: Path | Sequence[Path], budget: ImportBudget, what: str) -> InputTooLarge:

@@ -46,7 +46,7 @@ class PeriplusSettings(BaseSettings):
     playwright_headless: bool = True
     """Whether `verify` shows no browser, if it has neither `--headed` nor `--headless` (PACTS)."""
     step_pictures: bool = True
-    """Whether `run` takes a picture of the page after each step, for the console."""
+    """Whether `run` takes a picture of the page after each step, for the console, if it has no `--pictures`."""
     heal_timeout_ms: int = Field(default=60_000, gt=0)
     """Milliseconds after which no further round heals a step of `verify` (PACTS)."""
     requirement_timeout: float = Field(default=1_800, gt=0)

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import structlog
 
 from agent.browser.browser_profile import VIEWPORT, Engine, SandboxMode
+from kb_schema.operating_system import is_root
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -206,7 +207,7 @@ def find_sandbox_obstacle() -> str | None:
     """Return why Chromium's sandbox cannot be used here; None if it can."""
     if sys.platform != "linux":
         return None
-    if os.geteuid() == 0:
+    if is_root():
         return "Chromium has no sandbox for root"
     return None if _may_make_namespaces() else "this user may not make user namespaces"
 

@@ -13,7 +13,6 @@ import json
 import os
 import secrets
 import shutil
-import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -23,6 +22,7 @@ from typing import Any
 from agent.optimization import execution_records
 from agent.page import in_page_library
 from kb_schema import secret_fields
+from kb_schema.operating_system import end_process_group
 from kb_schema.suite_optimization import ExecutionRequest, ExecutionResult, FailedTest, LocatorCandidate
 from kb_schema.verification import FailureEvidence
 
@@ -340,9 +340,9 @@ async def _run(
 
 async def _end(process: asyncio.subprocess.Process, ending: asyncio.Future[Any]) -> None:
     """End the process and everything it started; browsers end with the driver that started them."""
-    for how in (signal.SIGTERM, signal.SIGKILL):
+    for at_once in (False, True):
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, how)
+            end_process_group(process.pid, at_once=at_once)
         done, _ = await asyncio.wait([ending], timeout=ENDING_S)
         if done:
             return

@@ -6,7 +6,6 @@ writers hold a lock on the file `lock`.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -18,6 +17,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from kb_schema.base import Model
+from kb_schema.operating_system import lock_file
 from kb_store.audit.audit_entry import BEGINNING, AuditEntry, AuditEvent, Interval
 
 LOG, HEAD, LOCK = "audit.jsonl", "head.json", "lock"
@@ -214,8 +214,7 @@ class AuditLog:
     @contextmanager
     def _locked(self) -> Iterator[None]:
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with self._open_private(LOCK, os.O_RDWR | os.O_CREAT) as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        with self._open_private(LOCK, os.O_RDWR | os.O_CREAT) as lock, lock_file(lock.fileno()):
             yield
 
     @contextmanager

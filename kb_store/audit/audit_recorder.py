@@ -7,8 +7,6 @@ or thread and those it starts; else it is the caller of an MCP tool, else the us
 from __future__ import annotations
 
 import asyncio
-import os
-import pwd
 import re
 import sys
 from collections.abc import Callable, Coroutine, Iterator
@@ -18,6 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ParamSpec
 from urllib.parse import urlsplit, urlunsplit
 
+from kb_schema.operating_system import find_user_name
 from kb_store.audit.audit_entry import LONGEST, AuditAction, AuditEvent
 
 if TYPE_CHECKING:
@@ -82,7 +81,7 @@ def current_actor() -> AuditActor:
     client = _find_mcp_client()
     if client is not None:
         return AuditActor(f"key {client}")
-    return _ACTOR.get() or AuditActor(f"local:{_find_user()}")
+    return _ACTOR.get() or AuditActor(f"local:{find_user_name()}")
 
 
 def build_event(
@@ -151,13 +150,6 @@ def _strip_url(found: re.Match[str]) -> str:
     except ValueError:
         return "(an invalid address)"
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
-
-
-def _find_user() -> str:
-    try:
-        return pwd.getpwuid(os.getuid()).pw_name
-    except KeyError:  # a container's user without a name
-        return str(os.getuid())
 
 
 def _find_mcp_client() -> str | None:

@@ -88,6 +88,10 @@ class ViewCache:
             damage = self._damage.get(website_id)
             return CurrentView(held, f"{note}; {damage}" if damage else note)
 
+    def peek(self, website_id: str) -> KnowledgeView | None:
+        """Return the compiled view that is in memory, whether it is current or not."""
+        return self._held.get(website_id)
+
     async def follow(self) -> None:
         """Recompile as soon as a cached website changes, until cancelled. Ends if the source does not report changes.
 

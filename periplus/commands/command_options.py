@@ -72,6 +72,21 @@ Channel = Annotated[
         metavar="NAME", show_default=False, help="An installed browser to start, such as chrome or msedge."
     ),
 ]
+StepPicturesOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--pictures/--no-pictures",
+        show_default=False,
+        help="Take a picture of the page after each step, for the console. Default: PERIPLUS_STEP_PICTURES, else yes.",
+    ),
+]
+PlaywrightTrace = Annotated[
+    bool,
+    typer.Option(
+        "--trace",
+        help="Also record trace.zip for `playwright show-trace`, without secrets; not with --cdp-endpoint.",
+    ),
+]
 ProxyServer = Annotated[
     str | None,
     typer.Option(metavar="URL", show_default=False, help="The proxy of the browser that is started."),

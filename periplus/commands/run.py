@@ -24,7 +24,9 @@ from periplus.commands.command_options import (
     Channel,
     Headed,
     PathObjective,
+    PlaywrightTrace,
     ProxyServer,
+    StepPicturesOption,
     UserDataDir,
     WebsiteId,
     choose_browser,
@@ -183,6 +185,8 @@ def run(
         bool,
         typer.Option("--plan", help="Show the tasks that would run, with inputs and steps, and run nothing."),
     ] = False,
+    pictures: StepPicturesOption = None,
+    trace: PlaywrightTrace = False,
     out: Annotated[Path | None, typer.Option(help="The folder for result and trace.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print only the result, as JSON.")] = False,
     model: Annotated[
@@ -257,6 +261,8 @@ def run(
         objective,
         model,
         page_text,
+        load_settings().step_pictures if pictures is None else pictures,
+        trace,
     )
     _check(asked)
     choice, said = None, None
@@ -348,6 +354,8 @@ class _RunOptions:
     model: str | None = None
     """The language model that `--model` names."""
     page_text: bool | None = None
+    pictures: bool = True
+    trace: bool = False
     opened: ModelInferencer | None = None
     """The model, if it was asked for a plan already: the run has one budget."""
     job: SentenceJob | None = None
@@ -428,6 +436,11 @@ def _check(asked: _RunOptions) -> None:
         raise UserError(
             "--undo and --goal cannot be combined", fix="undo first, then `periplus run --goal SCREEN`"
         )
+    if asked.trace and asked.browser.given:
+        raise UserError(
+            "--trace and --cdp-endpoint cannot be combined: it would record your other tabs",
+            fix="leave out one of them",
+        )
     if asked.decided is not None and asked.resume is None:
         raise UserError("--it-happened and --it-did-not need --resume", fix="also give --resume RUN")
 
@@ -505,4 +518,6 @@ def _build_run_resources(
         note=note,
         model=asked.opened or load_inferencer("plan", asked.model),
         page_text=asked.page_text,
+        pictures=asked.pictures,
+        playwright_trace=asked.trace,
     )

@@ -207,6 +207,11 @@ def _given(request: Request, context: dict[str, Any]) -> dict[str, Any]:
             FIELD, sessions.form_token(looks.bound_to)
         )
 
+    def named_site(website_id: str) -> str:
+        """Return the name of a website, as far as its knowledge is in memory; else its id."""
+        view = mounted.parts.views.peek(website_id)
+        return website_id if view is None else view.website.name or website_id
+
     theme = request.cookies.get(THEME, "auto")
     site = context.get("site")
     query = f"?{request.url.query}" if request.url.query else ""
@@ -214,6 +219,7 @@ def _given(request: Request, context: dict[str, Any]) -> dict[str, Any]:
         "person": looks,
         "known": person_of(request.scope) is not None,
         "csrf_field": csrf_field,
+        "named_site": named_site,
         "theme": theme if theme in THEMES else "auto",
         "version": __version__,
         "here": f"{path}{query}" if request.method in _READS else _find_previous_page(request),

@@ -16,9 +16,9 @@ from kb_store import StoreError
 from mcp_server.errors import KnowledgeServerError
 from mcp_server.knowledge.view_cache import CurrentView
 from periplus.console.console_framework import ConsoleContext, ConsoleContextParam, render
+from periplus.console.display_names import subject_name
 from periplus.console.run_labels import MARKS, classify_outcome
 from periplus.console.run_list import RunListRow, build_run_row
-from periplus.console.run_view_models import subject_name
 
 FEW_RUNS = 8
 LOOKED_AT = 500

@@ -53,6 +53,7 @@ def read_order(form: FormData) -> JobOrder:
         given |= {
             "task_id": _text(form, "task_id"),
             "values": {name: value for name, value in values.items() if value},
+            "trace": _text(form, "trace") == "yes",
         }
     elif kind == "map":
         given |= {

@@ -23,6 +23,8 @@ from periplus.console import (
     single_sign_on_page,
     site_page,
     task_pages,
+    text_page,
+    trend_page,
 )
 
 PAGES: list[APIRouter] = [
@@ -36,6 +38,8 @@ PAGES: list[APIRouter] = [
     identification_page.router,
     path_page.router,
     task_pages.router,
+    text_page.router,
+    trend_page.router,  # before `/runs/{run_id}`
     run_pages.router,
     job_pages.router,
     proposal_pages.router,

@@ -34,12 +34,13 @@ from periplus.console.console_framework import (
     render,
     require_role,
 )
+from periplus.console.display_names import subject_name
 from periplus.console.offer_view import build_offer_view
 from periplus.console.run_artifacts import FilmArtifact, TraceArtifact
 from periplus.console.run_explanation import explain_run, request_explanation
 from periplus.console.run_labels import KINDS, MARKS, OUTCOMES
 from periplus.console.run_list import LOOKED_AT, RunFilter, build_run_list_page, filter_runs, select_page
-from periplus.console.run_view_models import MOST_STEPS, RunRecords, build_run_page, subject_name
+from periplus.console.run_view_models import MOST_STEPS, RunRecords, build_run_page
 from periplus.console.step_pictures_view import (
     StepPictureList,
     build_bar,
@@ -122,7 +123,7 @@ async def runs(
         steps=await parts.runs.step_counts([each.run_id for each in select_page(fitting, choice)]),
         names=await _names(parts, select_page(fitting, choice)),
         looked_at=len(newest),
-        sites={*(await _sites(parts)), *(each.website_id for each in newest)},
+        sites={*(await list_sites(parts)), *(each.website_id for each in newest)},
     )
     on = choice.on(now)
     return render(
@@ -148,7 +149,7 @@ async def averages(
         "averages.html.j2",
         averages=await average_runs(parts.runs, site or None, MOST_AVERAGED),
         chosen=site or "",
-        sites=sorted(await _sites(parts)),
+        sites=sorted(await list_sites(parts)),
         most=MOST_AVERAGED,
     )
 
@@ -380,7 +381,8 @@ async def _names(parts: ConsoleContext, shown: Sequence[StoredRun]) -> dict[str,
     return {each.run_id: subject_name(known[each.website_id], each) for each in shown}
 
 
-async def _sites(parts: ConsoleContext) -> Sequence[str]:
+async def list_sites(parts: ConsoleContext) -> Sequence[str]:
+    """Return the websites of the knowledge base; none if the store does not answer."""
     try:
         return await parts.knowledge_server.views.websites()
     except KnowledgeServerError:

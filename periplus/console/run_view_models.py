@@ -19,6 +19,7 @@ from kb_schema.proposals import Proposal, SelectorChange, StepTargetChange
 from kb_schema.run_records import Artifact, Metric, StoredRun, StoredStep
 from kb_schema.run_storage import StoredEvent
 from kb_schema.verification import VerdictReport
+from periplus.console.display_names import DisplayNames
 from periplus.console.run_labels import (
     KINDS,
     OUTCOMES,
@@ -161,7 +162,7 @@ class RunPageView:
 
 def build_run_page(recorded: RunRecords, today: date) -> RunPageView:
     """The page of a run."""
-    run, names = recorded.run, _DisplayNames(recorded.knowledge)
+    run, names = recorded.run, DisplayNames(recorded.knowledge)
     told = _group_events_by_step(recorded)
     done = _group_actions_by_step(recorded)
     checked = {each.step_idx: each for each in recorded.verdict.steps} if recorded.verdict else {}
@@ -227,54 +228,6 @@ def build_run_page(recorded: RunRecords, today: date) -> RunPageView:
         pages_kept=recorded.trace is not None,
         version=run.workflow_version or "",
     )
-
-
-def subject_name(knowledge: KnowledgeBase | None, run: StoredRun) -> str:
-    """Return the display name of the run's task, requirement or flow."""
-    return _DisplayNames(knowledge).subject(run)
-
-
-# -- names -----------------------------------------------------------------------------------------
-
-
-class _DisplayNames:
-    """Display names from the knowledge; without it, the ids as words."""
-
-    def __init__(self, knowledge: KnowledgeBase | None) -> None:
-        self._tasks = {} if knowledge is None else knowledge.tasks
-        self._screens = {} if knowledge is None else knowledge.screens
-        self._flows = {} if knowledge is None else knowledge.flows
-        self._workflows = {} if knowledge is None else knowledge.workflows
-
-    def knows_task(self, task_id: str) -> bool:
-        return task_id in self._tasks
-
-    def knows_screen(self, screen_id: str | None) -> bool:
-        return screen_id in self._screens
-
-    def task(self, task_id: str) -> str:
-        task = self._tasks.get(task_id)
-        return task.name if task is not None and task.name else format_id_words(task_id)
-
-    def screen(self, screen_id: str | None) -> str:
-        screen = self._screens.get(screen_id or "")
-        return screen.name if screen is not None and screen.name else format_id_words(screen_id)
-
-    def subject(self, run: StoredRun) -> str:
-        if run.kind == "goal":
-            return self.screen(run.subject)
-        title = run.outputs.get("title")
-        if run.kind == "verification" and isinstance(title, str) and title:
-            return f"{run.subject}: {title}"
-        known = (
-            self._tasks.get(run.subject) or self._workflows.get(run.subject) or self._flows.get(run.subject)
-        )
-        return known.name if known is not None and known.name else run.subject
-
-    def doing(self, step: StoredStep) -> str:
-        """Return a description such as `click: save`."""
-        action = format_id_words(step.action) or "step"
-        return f"{action}: {format_id_words(step.element)}" if step.element else action
 
 
 # -- events ----------------------------------------------------------------------------------------

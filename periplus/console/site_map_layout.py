@@ -10,10 +10,11 @@ from __future__ import annotations
 import math
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from mcp_server.knowledge.compiled_view import KnowledgeView
+from periplus.console import site_map_layers
 
 NODE_WIDTH, NODE_HEIGHT = 208.0, 48.0
 PICTURE_HEIGHT = 117.0
@@ -21,6 +22,8 @@ PICTURE_HEIGHT = 117.0
 GAP_X, GAP_Y = 64.0, 44.0
 PADDING, HEADING = 28.0, 34.0
 """Padding of an area, and the height of its heading."""
+LAYER_GAP_X, LAYER_GAP_Y, LAYER_PADDING, LAYERED_SHAPE = 44.0, 22.0, 16.0, 1.6
+"""Gaps, padding and aspect ratio of a map by layers, which is to be readable without magnifying it."""
 LETTER, LONGEST_HEADING = 13.0, 60
 """Width of a character of an area's name, and the maximum number of characters."""
 SHAPE, WHOLE_SHAPE = 1.6, 2.1
@@ -106,6 +109,10 @@ class SiteMapDrawing:
     ways: int
     """The number of all transitions, drawn or not."""
     drawn: int
+    folded: int = 0
+    """The number of transitions of navigation bars, which are not drawn."""
+    navigation: Mapping[str, int] = field(default_factory=dict)
+    """The screens that a navigation bar leads to, with the number of screens that lead there."""
 
 
 def classify_reliability(reliability: float) -> Trust:
@@ -116,25 +123,37 @@ def classify_reliability(reliability: float) -> Trust:
 
 
 _MOST_KEPT = 16
-_kept: OrderedDict[tuple[int, bool], tuple[KnowledgeView, SiteMapLayout]] = OrderedDict()
+_kept: OrderedDict[tuple[int, bool, bool], tuple[KnowledgeView, SiteMapLayout]] = OrderedDict()
 
 
-def cached_layout(view: KnowledgeView, *, pictured: bool = False) -> SiteMapLayout:
+def is_layered(view: KnowledgeView) -> bool:
+    """Return whether a website is small enough to be drawn by layers."""
+    return len(view.knowledge.screens) <= site_map_layers.MOST_SCREENS
+
+
+def cached_layout(view: KnowledgeView, *, pictured: bool = False, by_groups: bool = False) -> SiteMapLayout:
     """Return the layout of a view, cached per generation; new weights do not move screens."""
     authored = view if view.authored is None else view.authored
-    key = (id(authored), pictured)
+    layered = is_layered(authored) and not by_groups
+    key = (id(authored), pictured, layered)
     held = _kept.pop(key, None)
     if held is None:  # the cache keeps the view, so its `id` stays unique
-        held = (authored, build_layout(authored, NODE_HEIGHT + (PICTURE_HEIGHT if pictured else 0.0)))
+        build = build_layered_layout if layered else build_layout
+        held = (authored, build(authored, NODE_HEIGHT + (PICTURE_HEIGHT if pictured else 0.0)))
     _kept[key] = held
     if len(_kept) > _MOST_KEPT:
         _kept.popitem(last=False)
     return held[1]
 
 
-def build_site_map(view: KnowledgeView, *, pictured: bool = False, most: int = MOST_WAYS) -> SiteMapDrawing:
-    """Return the map of a site with the current weights of its transitions."""
-    layout = cached_layout(view, pictured=pictured)
+def build_site_map(
+    view: KnowledgeView, *, pictured: bool = False, most: int = MOST_WAYS, by_groups: bool = False
+) -> SiteMapDrawing:
+    """Return the map of a site with the current weights of its transitions.
+
+    A small site is drawn by layers, without the lines of its navigation bar, unless `by_groups` is set.
+    """
+    layout = cached_layout(view, pictured=pictured, by_groups=by_groups)
     best: dict[tuple[str, str], float] = {}
     counts: Counter[tuple[str, str]] = Counter()
     for leaving in view.leaving.values():
@@ -144,12 +163,18 @@ def build_site_map(view: KnowledgeView, *, pictured: bool = False, most: int = M
                 continue
             counts[pair] += 1
             best[pair] = max(best.get(pair, 0.0), view.learned.reliability(edge))
-    chosen = _select_transitions(layout, best, most)
+    chosen, navigation, folded = _select_transitions(layout, best, most), {}, 0
+    if is_layered(view) and not by_groups:
+        navigation = site_map_layers.find_navigation(best, len(layout.places))
+        kept = site_map_layers.fold_navigation(chosen, navigation, _depths_of(layout))
+        folded = sum(counts[pair] for pair in set(chosen) - set(kept))
+        chosen = kept
     lines = tuple(
         MapLine(*pair, draw_line(layout, *pair), classify_reliability(best[pair]), best[pair], counts[pair])
         for pair in chosen
     )
-    return SiteMapDrawing(layout, lines, ways=counts.total(), drawn=sum(line.ways for line in lines))
+    drawn = sum(line.ways for line in lines)
+    return SiteMapDrawing(layout, lines, counts.total(), drawn, folded, navigation)
 
 
 def draw_line(layout: SiteMapLayout, from_screen: str, to_screen: str) -> str:
@@ -208,6 +233,38 @@ def build_layout(view: KnowledgeView, height: float = NODE_HEIGHT) -> SiteMapLay
     return SiteMapLayout(places, tuple(areas), max(corners[1], NODE_WIDTH), max(corners[2], height))
 
 
+def build_layered_layout(view: KnowledgeView, height: float = NODE_HEIGHT) -> SiteMapLayout:
+    """Return the layout with one area for each layer, from the entry on the left."""
+    across, down = NODE_WIDTH + LAYER_GAP_X, height + LAYER_GAP_Y
+    pairs = [(edge.from_screen, edge.to_screen) for edges in view.leaving.values() for edge in edges]
+    navigation = site_map_layers.find_navigation(set(pairs), len(view.knowledge.screens))
+    depths = _depths(view, navigation)
+    layers = site_map_layers.build_layers(
+        depths, view.knowledge.screens, pairs, column=across, row=down, shape=LAYERED_SHAPE
+    )
+    places: dict[str, DrawnScreen] = {}
+    areas, x = [], 0.0
+    tallest = max((len(column) for layer in layers for column in layer.columns), default=1)
+    whole = tallest * down - LAYER_GAP_Y + 2 * LAYER_PADDING + HEADING
+    for layer in layers:
+        width = max(len(layer.columns) * across - LAYER_GAP_X, LETTER * len(layer.name)) + 2 * LAYER_PADDING
+        areas.append(DrawnGroup(None, layer.name, x, 0.0, width, whole))
+        for number, column in enumerate(layer.columns):
+            for row, screen in enumerate(column):
+                top = LAYER_PADDING + HEADING + row * down
+                named = view.knowledge.screens[screen].name or screen
+                left = x + LAYER_PADDING + number * across
+                places[screen] = DrawnScreen(
+                    screen, named, left, top, height, depths.get(screen), len(places)
+                )
+        x += width + LAYER_PADDING
+    return SiteMapLayout(places, tuple(areas), max(x - LAYER_PADDING, NODE_WIDTH), whole)
+
+
+def _depths_of(layout: SiteMapLayout) -> dict[str, int]:
+    return {screen: each.depth for screen, each in layout.places.items() if each.depth is not None}
+
+
 def _place_in_rows(
     sizes: Sequence[tuple[float, float]], broad: float
 ) -> tuple[list[tuple[float, float]], float, float]:
@@ -258,8 +315,10 @@ def _members(view: KnowledgeView) -> dict[str | None, list[str]]:
     return found
 
 
-def _depths(view: KnowledgeView) -> dict[str, int]:
-    """Return the steps from the start: screens without incoming transitions, else the one with most outgoing ones."""
+def _depths(view: KnowledgeView, navigation: Mapping[str, int] | None = None) -> dict[str, int]:
+    """Return the steps from the start: screens without incoming transitions, else the one with most outgoing ones; of
+    those in the navigation, the one that most screens lead to.
+    """
     reached = {
         edge.to_screen
         for edges in view.leaving.values()
@@ -268,6 +327,8 @@ def _depths(view: KnowledgeView) -> dict[str, int]:
     }
     screens = sorted(view.knowledge.screens)
     starts = [screen for screen in screens if screen not in reached and view.leaving.get(screen)]
+    if not starts and navigation:
+        starts = sorted(navigation, key=lambda screen: (-navigation[screen], screen))[:1]
     if not starts:
         starts = sorted(screens, key=lambda screen: (-len(view.leaving.get(screen, ())), screen))[:1]
     depths = dict.fromkeys(starts, 0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Literal
 
 import anyio.to_thread
 from fastapi import APIRouter, Query, Request
@@ -37,17 +37,29 @@ class ScreenRow:
 
 @router.get("/sites/{site}")
 async def site_map(
-    request: Request, site: str, parts: ConsoleContextParam, page: Annotated[int, Query(ge=1, le=100_000)] = 1
+    request: Request,
+    site: str,
+    parts: ConsoleContextParam,
+    page: Annotated[int, Query(ge=1, le=100_000)] = 1,
+    by: Annotated[Literal["layers", "groups"], Query()] = "layers",
 ) -> Response:
-    """Show the map and the list. Raises `UnknownName`, `SourceDown`."""
+    """Show the map and the list; a small site is drawn by layers or by groups. Raises `UnknownName`, `SourceDown`."""
     visit, note = await parts.knowledge_server.open_request(site)
     view = visit.view
     # A large site is drawn in a thread, so that other requests are not blocked.
-    return await anyio.to_thread.run_sync(_render_site_page, request, site, parts, view, note, page)
+    return await anyio.to_thread.run_sync(
+        _render_site_page, request, site, parts, view, note, page, by == "groups"
+    )
 
 
 def _render_site_page(
-    request: Request, site: str, parts: ConsoleContext, view: KnowledgeView, note: str | None, page: int
+    request: Request,
+    site: str,
+    parts: ConsoleContext,
+    view: KnowledgeView,
+    note: str | None,
+    page: int,
+    by_groups: bool,
 ) -> Response:
     pictured = parts.pictures.known(site, view.knowledge.screens.values())
     rows = _rows(view)
@@ -62,7 +74,10 @@ def _render_site_page(
         summary=summary,
         workflows=len(view.knowledge.workflows),
         groups=len(view.knowledge.groups),
-        chart=site_map_layout.build_site_map(view, pictured=bool(pictured)),
+        chart=site_map_layout.build_site_map(view, pictured=bool(pictured), by_groups=by_groups),
+        layered=site_map_layout.is_layered(view),
+        by_groups=by_groups,
+        screens=view.knowledge.screens,
         pictured=pictured,
         tabbed=len(rows) <= TABBED,
         rows=rows[(page - 1) * ROWS : page * ROWS],

@@ -5,12 +5,12 @@ The command then stops runs after their current step. If it dies, Dask ends its 
 
 from __future__ import annotations
 
-import os
-
 from distributed import Worker
+
+from kb_schema.operating_system import leave_terminal
 
 
 def dask_setup(worker: Worker) -> None:
     """Dask calls this when a worker starts."""
     del worker
-    os.setsid()
+    leave_terminal()

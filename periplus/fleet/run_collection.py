@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from pydantic import Field, JsonValue, ValidationError
 
@@ -166,7 +167,7 @@ async def collect_runs(
 def _build_run_job(
     collection: RunCollection, number: int, row: InputRow, settings: RunCollectionSettings, mark: str
 ) -> Job:
-    more = {} if settings.lease_s is None else {"lease_s": settings.lease_s}
+    more: dict[str, Any] = {} if settings.lease_s is None else {"lease_s": settings.lease_s}
     body = RunJobBody(
         store_addresses=settings.store_addresses,
         website_id=collection.website_id,

@@ -53,6 +53,10 @@ class RunJobBody(Model):
     lease_s: float = Field(default=RUN_LEASE_SECONDS, gt=0)
     uploads: str | None = None
     """The only folder with files for uploads; None: any."""
+    pictures: bool = False
+    """Whether to take a picture after each step."""
+    playwright_trace: bool = False
+    """Whether to record a trace for Playwright's trace viewer."""
 
 
 class RunJobResult(Model):
@@ -123,6 +127,8 @@ async def _run_one_life(
         listeners=[heard],
         uploads=None if body.uploads is None else Path(body.uploads),
         for_client=body.uploads is not None,
+        pictures=body.pictures,
+        playwright_trace=body.playwright_trace,
     )
     try:
         result = await execute_task_run(run_request, resources)

@@ -17,6 +17,8 @@ from periplus.errors import UserError
 from periplus.runs.run_checks import check_run_request
 from periplus.runs.task_runs import TaskRunRequest
 
+LOAD = "PERIPLUS_SERVE_MAPS"
+
 WebsiteReader = Callable[[], Awaitable[Sequence[Website]]]
 
 
@@ -29,6 +31,8 @@ class OrderChecker:
     websites: WebsiteReader
     """Returns the websites of the knowledge base, at their base URLs."""
     files: Path
+    loadable: frozenset[str] = frozenset()
+    """Origins of new websites that a map may load; `*`: any."""
 
     async def check(self, order: JobOrder) -> None:
         """Raise `UserError` for an order that cannot be carried out, and `UnknownName` for an unknown website."""
@@ -95,6 +99,17 @@ class OrderChecker:
             raise UserError(
                 f"{order.url!r} is not a web address", fix="write it like https://app.example.com"
             )
+        if site is not None and order.url and origin_of(order.url) not in _list_origins(site):
+            # Its secrets would be typed there, by the map or by tasks of the new knowledge base.
+            raise UserError(
+                f"{order.url} is no address of {order.website_id}",
+                fix=f"begin at {site.base_url}, or give the website another id",
+            )
+        if order.load and site is None and not {"*", origin_of(order.url)} & self.loadable:
+            raise UserError(
+                f"clients may not load a new website at {origin_of(order.url)}: its tasks would be given general secrets",
+                fix=f"leave out `load` and load the map with `periplus kb load`, or allow the origin with {LOAD}",
+            )
         if site is None or not order.sign_in_task:
             return
         knowledge = (await self.views.current(order.website_id)).view.knowledge
@@ -102,11 +117,6 @@ class OrderChecker:
             raise UserError(
                 f"{order.website_id} has no task {order.sign_in_task!r}",
                 fix=did_you_mean(order.sign_in_task, sorted(knowledge.tasks)) or "leave it out",
-            )
-        if order.url and origin_of(order.url) not in _list_origins(site):
-            raise UserError(
-                f"{order.url} is no address of {order.website_id}, whose secrets would be typed there",
-                fix=f"begin at {site.base_url}",
             )
 
 

@@ -100,6 +100,8 @@ class _TaskWork:
                 folder=str((folder / "run").absolute()),
                 mark=mark,
                 uploads=str(self._places.files.absolute()),
+                pictures=True,
+                playwright_trace=order.trace,
             )
             async with open_local_fleet(1) as fleet:
                 self._fleet = fleet

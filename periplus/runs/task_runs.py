@@ -25,8 +25,10 @@ from agent.execution.results.run_metrics import compute_run_metrics
 from agent.execution.stop_request import RunStopped, StopRequest
 from agent.execution.task_runner import TaskRunner
 from agent.execution.workflow_runner import find_workflow, run_workflow
+from agent.media.secret_mask import SecretMask
 from agent.page.errors import PageError
 from agent.run_context import InputProvider
+from agent.run_records.playwright_trace import TRACE_ZIP, PlaywrightTraceRecorder
 from agent.run_records.run_log import RunLog, build_task_ending
 from agent.run_records.session_trace import SessionTrace
 from agent.run_records.step_picture_recorder import StepPictureRecorder
@@ -145,8 +147,10 @@ class TaskRunResources:
     """Whether a client of a server asked for it: see `open_session`."""
     note: Callable[[str], None] = lambda _: None
     """Receives warnings."""
-    pictures: bool | None = None
-    """Whether to take a picture after each step; None: as the settings say."""
+    pictures: bool = False
+    """Whether to take a picture after each step."""
+    playwright_trace: bool = False
+    """Whether to record a trace for Playwright's trace viewer, in a context that `browsers` makes."""
     model: ModelInferencer | None = None
     """The language model that is asked for other approaches to a failed step; None: none."""
     page_text: bool | None = None
@@ -221,6 +225,7 @@ async def execute_task_run(run_request: TaskRunRequest, resources: TaskRunResour
         for listener in (*resources.listeners, *requested_log_listeners()):
             session.bus.listen(listener)
         pictures = _open_pictures(run_request, resources, session)
+        playwright_trace = await _start_playwright_trace(resources, browser, session)
         ended = False
         try:
             await _check_known(run_request, session, resources.note)
@@ -242,6 +247,8 @@ async def execute_task_run(run_request: TaskRunRequest, resources: TaskRunResour
             last = None
             if pictures is not None:
                 await pictures.finish()
+            if playwright_trace is not None and not await playwright_trace.stop():
+                resources.note("there is no Playwright trace: the browser is gone")
             with suppress(PageError, PlaywrightError):
                 last = await session.snapshot()
             html, url = (None, None) if last is None else (last.html, last.url)
@@ -262,13 +269,24 @@ def _open_pictures(
     run_request: TaskRunRequest, resources: TaskRunResources, session: Session
 ) -> StepPictureRecorder | None:
     """Return what takes the pictures of the run; None if it takes none."""
-    wanted = resources.pictures
-    if not (load_settings().step_pictures if wanted is None else wanted) or run_request.job is not None:
+    if not resources.pictures or run_request.job is not None:
         return None
     made = StepPictureRecorder(resources.folder / PICTURES, lambda: session.page, session.context)
     session.bus.listen(made)
     session.pictures = made
     return made
+
+
+async def _start_playwright_trace(
+    resources: TaskRunResources, browser: BrowserContext, session: Session
+) -> PlaywrightTraceRecorder | None:
+    """Begin the trace, with secrets covered in its pictures; None if none is wanted."""
+    if not resources.playwright_trace:
+        return None
+    session.veil = session.veil or SecretMask(session.page, session.context.secrets)
+    recorder = PlaywrightTraceRecorder(browser, resources.folder, session.context)
+    await recorder.start()
+    return recorder
 
 
 async def _load_checkpoint(run_request: TaskRunRequest, runs: RunStore) -> CheckpointState:
@@ -359,6 +377,7 @@ async def _write_result(result: RunResult, resources: TaskRunResources, log: Run
     files = {
         RESULT: ("result", path),
         f"{SESSION}/": ("trace", resources.folder / SESSION),
+        TRACE_ZIP: ("playwright_trace", resources.folder / TRACE_ZIP),
         STEPS_FILE: (STEP_PICTURES, resources.folder / PICTURES / STEPS_FILE),
     }
     note = await end_run_record(log, build_task_ending(result), files, metrics=compute_run_metrics(result))

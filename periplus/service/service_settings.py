@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Annotated
 
-from pydantic import Field, SecretStr, field_validator
+from pydantic import Field, SecretStr, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from kb_schema.url_patterns import is_web_address, origin_of
@@ -50,6 +50,8 @@ class ServeSettings(BaseSettings):
 
     serve_jobs: int = Field(default=1, ge=1, le=16)
     """Maximum number of jobs (tasks, verifications, maps, demos) that run at a time."""
+    serve_maps: Annotated[frozenset[str], NoDecode] = frozenset()
+    """Origins of new websites whose maps clients with a key may load, separated by commas; `*`: any."""
     serve_webhooks: Annotated[frozenset[str], NoDecode] = frozenset()
     """Origins that webhooks may have, separated by commas, such as `https://ci.example.com`."""
 
@@ -62,11 +64,13 @@ class ServeSettings(BaseSettings):
     def _listed(cls, value: object) -> object:
         return frozenset(each.rstrip("/") for each in _split(value)) if isinstance(value, str) else value
 
-    @field_validator("serve_webhooks", mode="before")
+    @field_validator("serve_webhooks", "serve_maps", mode="before")
     @classmethod
-    def _origins(cls, value: object) -> object:
+    def _origins(cls, value: object, info: ValidationInfo) -> object:
         if not isinstance(value, str):
             return value
+        if value.strip() == "*" and info.field_name == "serve_maps":
+            return frozenset("*")
         for each in _split(value):
             if origin_of(each) != each.rstrip("/").lower() or not is_web_address(each):
                 raise ValueError(f"expected an origin such as https://ci.example.com, found {each!r}")

@@ -1,16 +1,16 @@
-"""Prompts for missing inputs in a terminal (`agent.run_context.InputProvider`). POSIX only."""
+"""Prompts for missing inputs in a terminal (`agent.run_context.InputProvider`)."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import signal
-import termios
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 
 from rich.console import Console
 
+from kb_schema.operating_system import WINDOWS, ask_for_line, without_echo
 from periplus.signals import on_signals
 
 _LINE_BYTES = 65_536
@@ -34,10 +34,10 @@ class TerminalPrompts:
 
     async def ask(self, name: str, prompt: str, *, secret: bool) -> str | None:
         """Return the answer; None for an empty line, the end of the input or Ctrl-C."""
-        with self._room(), _without_echo(self._fd) if secret else nullcontext():
+        with self._room(), without_echo(self._fd) if secret and not WINDOWS else nullcontext():
             question = f"{prompt} ({name}): "
             self._console.print(question, end="", markup=False, highlight=False, soft_wrap=True)
-            line = await self._line()
+            line = await (asyncio.to_thread(ask_for_line, secret=secret) if WINDOWS else self._line())
             if secret or line is None:
                 self._console.print()  # echo is off, so the line was not ended
         return line or None
@@ -66,15 +66,3 @@ def _read(fd: int) -> str | None:
     except OSError:
         return None  # the terminal was closed
     return data.decode(errors="replace").rstrip("\r\n") if data else None
-
-
-@contextmanager
-def _without_echo(fd: int) -> Iterator[None]:
-    usual = termios.tcgetattr(fd)
-    silent = termios.tcgetattr(fd)
-    silent[3] &= ~termios.ECHO
-    termios.tcsetattr(fd, termios.TCSADRAIN, silent)
-    try:
-        yield
-    finally:
-        termios.tcsetattr(fd, termios.TCSADRAIN, usual)

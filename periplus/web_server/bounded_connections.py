@@ -7,11 +7,12 @@ descriptors: a few hundred half-sent requests would silence the service.
 from __future__ import annotations
 
 import asyncio
-import resource
 from collections import Counter
 from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
+
+from kb_schema.operating_system import count_file_descriptors
 
 HEADERS_S = 10.0
 """Seconds within which the headers of a request must arrive."""
@@ -22,8 +23,7 @@ SPARE_DESCRIPTORS = 128
 
 def count_permitted_connections() -> int:
     """Return how many connections the process may hold open at once."""
-    descriptors = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    return max(16, min(MOST_CONNECTIONS, (descriptors - SPARE_DESCRIPTORS) // 2))
+    return max(16, min(MOST_CONNECTIONS, (count_file_descriptors() - SPARE_DESCRIPTORS) // 2))
 
 
 def make_bounded_protocol(*, most: int | None = None, headers_s: float = HEADERS_S) -> type[asyncio.Protocol]:

@@ -171,7 +171,7 @@ async def open_service(
             jobs = await stack.enter_async_context(
                 open_service_jobs(
                     runs,
-                    OrderChecker(stores, views, websites, wanted.files),
+                    OrderChecker(stores, views, websites, wanted.files, _list_loadable(wanted, access)),
                     build_performers(places, runs),
                     WebhookSender(runs, key, wanted.settings.serve_webhooks),
                     workers=wanted.settings.serve_jobs,
@@ -238,6 +238,11 @@ async def _read_websites(views: ViewCache, base_urls: Mapping[str, str]) -> list
                 known = (await views.current(website)).view.website
                 found.append(known.model_copy(update={"base_url": base_urls.get(website, known.base_url)}))
     return found
+
+
+def _list_loadable(wanted: ServiceOptions, access: AccessControl) -> frozenset[str]:
+    """Return the origins of new websites that jobs may load; any, if only this machine can use the service."""
+    return frozenset("*") if access.verifier is None else wanted.settings.serve_maps
 
 
 def _build_mcp_policy(wanted: ServiceOptions, access: AccessControl) -> HttpAccessPolicy:

@@ -108,7 +108,7 @@ async def test_requirements_in_the_folder_of_files_are_verified_at_a_known_websi
 
 
 async def test_a_map_of_a_website_is_made_and_loaded(data, site):
-    async with served(data) as service:
+    async with served(data, serve_maps=site.url) as service:
         order = {"kind": "map", "website_id": "quay", "url": site.url, "load": True, "most_pages": 5}
         accepted = await service.client.post("/api/jobs", json=order)
         over = await until_over(service.client, accepted.headers["location"])
@@ -140,6 +140,8 @@ async def test_a_map_of_a_website_is_made_and_loaded(data, site):
             422,
             "is no address of harbour",
         ),
+        ({"kind": "map", "website_id": "harbour", "url": "https://evil.example"}, 422, "is no address of harbour"),
+        ({"kind": "map", "website_id": "x", "url": "https://evil.example", "load": True}, 422, "may not load a new website"),
         ({"kind": "map", "website_id": "x", "update": True}, 404, "no website 'x'"),
         ({"kind": "demo", "website_id": "harbour", "flow_id": "tour"}, 422, "has no flow 'tour'"),
         ({"kind": "shell", "command": "id"}, 422, "1 invalid field"),

@@ -69,7 +69,7 @@ def test_a_run_is_recorded_with_its_steps_outputs_and_files(site, tmp_path):
     ]
     files = {artifact["name"]: artifact for artifact in run["artifacts"]}
     assert {name: each["artifact_type"] for name, each in files.items()} == {
-        "result.json": "result", "session/": "trace",
+        "result.json": "result", "session/": "trace", "steps.jsonl": "step_pictures",
     }  # fmt: skip
     measured = {each["metric_name"]: each["metric_value"] for each in run["metrics"]}
     assert (
@@ -263,7 +263,7 @@ def test_with_a_mongodb_named_by_flag_or_environment_runs_are_recorded_and_liste
     done = _run(site, tmp_path, "--mongodb-url", mongodb_url)
     assert done.returncode == 0, done.stderr
     run = _shown(tmp_path, env=env)
-    assert (run["status"], len(run["steps"]), len(run["artifacts"])) == ("success", 4, 2)
+    assert (run["status"], len(run["steps"]), len(run["artifacts"])) == ("success", 4, 3)
     assert periplus("runs", "list", "--json", cwd=tmp_path).stdout.strip() == "[]"
     flagged = periplus("runs", "show", "last", "--mongodb-url", mongodb_url, cwd=tmp_path)
     assert run["run_id"] in flagged.stdout

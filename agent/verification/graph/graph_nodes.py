@@ -278,7 +278,9 @@ class VerificationNodes:
             return {"heal_round": self.max_heal_rounds}
         checks = plan.steps[state.step_idx].checks
         if failed.evidence.what == "outcome" and not any(each.selector for each in checks):
-            return {"heal_round": self.max_heal_rounds}  # a text, a message, an address: no element to find again
+            return {
+                "heal_round": self.max_heal_rounds
+            }  # a text, a message, an address: no element to find again
         self._announce("oracle_healer", f"step {state.step_idx + 1}, round {round_}")
         healing = await page.heal(plan.steps[state.step_idx], failed, round_)
         event = healing.event

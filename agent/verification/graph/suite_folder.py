@@ -6,7 +6,6 @@ Every plan is kept beside them (`plans/REQ.json`), so that a resumed run writes 
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from pathlib import Path
 from agent.browser.browser_profile import BrowserProfile
 from agent.verification.generation import NotGenerated, generate
 from agent.verification.graph.verification_state import is_same_test, seal_plan, unseal_plan
+from kb_schema.operating_system import lock_file
 from kb_schema.verification import Requirement, VerificationPlan
 
 TESTS = "generated_tests"
@@ -114,6 +114,5 @@ class SuiteFolder:
 @contextmanager
 def _lock_folder(folder: Path) -> Iterator[None]:
     """Keep other processes from writing the suite. The lock of a process that died is released."""
-    with (folder / LOCK).open("a") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    with (folder / LOCK).open("a") as file, lock_file(file.fileno()):
         yield

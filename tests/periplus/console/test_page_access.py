@@ -30,6 +30,7 @@ ROLE_OF = {
     "/sites/{site}/screens/{screen_id}/rename": "review",
     "/sites/{site}/screens/{screen_id}/signature": "review",
     "/sites/{site}/screens/{screen_id}/signature/try": "review",
+    "/sites/{site}/texts/{kind}/{document_id}": "review",
     "/sites/{site}/where": "read",  # asks, changes nothing
     "/sign-in": "read",
     "/sign-out": "read",
@@ -39,7 +40,7 @@ ROLE_OF = {
 VALUES = {
     "site": "spadeworks", "screen_id": "dashboard", "task_id": "login", "run_id": "some-run", "proposal_id": "abc123",
     "visit_id": "0123456789abcdef", "number": "1", "side": "before", "part": "captions", "name": "0001.jpg",
-    "job_id": "some-job", "schedule_id": "some-schedule", "what": "pause",
+    "kind": "task", "document_id": "login", "job_id": "some-job", "schedule_id": "some-schedule", "what": "pause",
 }  # fmt: skip
 
 

@@ -67,6 +67,6 @@ async def test_the_receiver_of_the_page_accepts_our_messages_and_no_others():
 
 def test_the_settings_and_the_times_of_retries_on_the_page_are_those_of_the_code():
     named = {each.lower() for each in re.findall(r"`PERIPLUS_([A-Z_]+)`", PAGE)}
-    assert named == {"serve_jobs", "serve_webhooks"} <= ServeSettings.model_fields.keys()
+    assert named == {"serve_jobs", "serve_maps", "serve_webhooks"} <= ServeSettings.model_fields.keys()
     assert "5 s, 1 min, 5 min, 30 min, 2 h and 6 h" in PAGE
     assert RETRIES_S == (5, 60, 300, 1_800, 7_200, 21_600)

@@ -258,7 +258,9 @@ async def test_a_page_that_hangs_fails_its_step_and_holds_nothing(site, open_sit
         assert not healing.event.success
         assert classify(undone.evidence).class_ == "app_defect"
     async with open_site_page(policy=policy) as site_page:
-        found = await build_plan(site_page, requirement("Save | click", "Save | click | | shows:Never", url="/#hang"))
+        found = await build_plan(
+            site_page, requirement("Save | click", "Save | click | | shows:Never", url="/#hang")
+        )
         assert "was ended" in found.missing[0].reason
 
 
