@@ -23,6 +23,7 @@ Policy = Literal["good", "mediocre", "bad"]
 _CONTROL = re.compile(r'^\s*(e\d+) (\S+) (?:"(.*?)"|\(no name\))(.*)$')
 _SENTENCE = re.compile(r"The person's sentence: (.*)")
 _DOABLE = frozenset({"click", "double_click", "fill", "select_option", "check", "uncheck"})
+_TICKED = frozenset({"checkbox", "radio", "switch", "menuitemcheckbox", "menuitemradio"})
 STUBBORN = 2
 """Requests in which nothing was done after which a good model gives up."""
 MISTAKES = 0.25
@@ -276,6 +277,10 @@ def find_control(page: str, step: ShownStep) -> str | None:
 
 def _rate(step: ShownStep, role: str, name: str, rest: str) -> float:
     """Return how well a line of an outline fits a step; 0: not at all."""
+    if step.action in ("check", "uncheck") and role not in _TICKED:
+        return 0.0
+    if not (step.names or step.row):
+        return 1.0 if role == step.role and not name else 0.0
     row = _fold(rest.partition("@ row ")[2])
     texts = [_fold(each) for each in step.row]
     in_row = bool(row) and any(each and (each.startswith(row) or row.startswith(each)) for each in texts)
