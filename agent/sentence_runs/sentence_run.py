@@ -110,6 +110,7 @@ class SentenceRun:
         try:
             await perform_single_action(self.engine, "navigate", url=session.page.url)
             await self._loop(evidence, started + self.budget.seconds)
+            session.end = await session.snapshot()  # the trace ends here
             held, seen = await evidence.judge(self.engine)
             status = RunStatus.SUCCESS if held else RunStatus.UNVERIFIED
             hint = None if held else "; ".join(seen)

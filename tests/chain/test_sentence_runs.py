@@ -77,6 +77,9 @@ def test_a_job_that_no_task_does_is_done_within_its_plan_and_shown_by_evidence(s
     assert [each["prompt"] for each in kept] == ["plan_sentence/1", *["next_act/1"] * 5]
     listed = warm.run("periplus", "runs", "list", cwd=tmp_path, env={"COLUMNS": "200"}).stdout
     assert "sentence" in listed
+    trace = (tmp_path / "a" / "session" / "turn_001" / "session.jsonl").read_text().splitlines()
+    acts = [json.loads(line)["action_type"] for line in trace]
+    assert acts == ["navigate", "click", "fill", "select_option", "click"]  # the look for evidence is no step
 
 
 def test_without_a_model_the_sentence_is_refused_and_with_one_the_plan_is_shown_and_asked_about(
