@@ -169,7 +169,7 @@ def _name_fields_in_rows(index: PageIndex) -> dict[int, str]:
             fields.setdefault(id(row), []).append(element)
         else:
             said.setdefault(id(row), set()).add(_name(element))
-    found = {}
+    found: dict[int, str] = {}
     for key, unnamed in fields.items():
         texts = [text for text in rows[key].texts if text and text not in said.get(key, ())]
         if len(texts) == len(unnamed):
