@@ -230,7 +230,9 @@ class SentenceRun:
             raise AgentError(f"the page does not answer: {exc}", hint="run it again") from exc
         await session.look()
         wanted = [*self.plan.entered, *self.plan.shown_when_done, *self.plan.gone_when_done, *self._quoted]
-        outline = outline_page(index, self._names, OUTLINE_CHARACTERS, rows=OUTLINE_ROWS, wanted=wanted)
+        outline = outline_page(
+            index, self._names, OUTLINE_CHARACTERS, rows=OUTLINE_ROWS, wanted=wanted, tells_apart=True
+        )
         return ShownPage(index, outline)
 
     @property

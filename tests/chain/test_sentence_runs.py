@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from agent.execution.replanning.model_replanner import choose_page_text
 from agent.execution.task_runner import TaskRunner
 from agent.inferencer import ModelInferencer
 from agent.language_models import metered_model
@@ -195,6 +196,7 @@ async def test_a_fields_row_in_a_table_names_it_and_rows_that_the_sentence_names
     await session.page.set_content(
         "<form><table><tr><th>Priority</th><td><select><option>low</select></td>"
         f"<th>Status</th><td><select><option>open</select></td></tr></table></form><table>{rows}</table>"
+        "<p>Labels <button>Edit</button></p><p>Weight <button>Edit</button></p><button>Only</button>"
     )
     plan = SentencePlan.model_validate({"entered": ["Boat 37"]})
     with serve_model([Answer(tool={"kind": "give_up"})]) as server:
@@ -204,9 +206,16 @@ async def test_a_fields_row_in_a_table_names_it_and_rows_that_the_sentence_names
         shown = await run._look()
     assert 'combobox "Priority"' in shown.outline.text
     assert 'combobox "Status"' in shown.outline.text
-    assert "@ row Boat 37" in shown.outline.text
+    assert 'button "Show" @ row Boat 37' in shown.outline.text
     assert "@ row Boat 36" not in shown.outline.text
     assert "more controls in rows like these" in shown.outline.text
+    assert 'button "Edit" @ after Labels' in shown.outline.text
+    assert 'button "Edit" @ after Weight' in shown.outline.text
+    assert 'button "Only"\n' in f"{shown.outline.text}\n"
+    bare = choose_page_text(shown.outline.text, page_text=False)
+    assert 'button "Edit"' in bare
+    assert "Labels" not in bare
+    assert "Boat" not in bare
 
 
 async def test_a_model_that_says_done_without_doing_anything_is_unverified(session, site):
