@@ -127,6 +127,8 @@ class Session:
     """Why the present action is done, where a model chose it: the goal of its agent step (MA 1)."""
     decider: CandidateDecider | None = None
     """Chooses between two elements with nearly equal scores; None: a person must."""
+    end: PageSnapshot | None = None
+    """The page at the end of the last step, where others are opened afterwards for evidence; None: the present one."""
     judgements: TextJudgements | None = None
     """Asks a language model about conditions whose author wants that; None: they stay unknown."""
     memory: ElementMemory = field(default_factory=ElementMemory)

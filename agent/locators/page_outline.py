@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 from agent.locators.page_index import IndexedElement, IndexedRegion, PageIndex, RegionKind
@@ -64,14 +65,17 @@ def outline_page(
     *,
     rows: int = MOST_ROWS,
     wanted: Sequence[str] = (),
+    tells_apart: bool = False,
 ) -> PageOutline:
     """Return the outline of a page, at most about `most` characters long. References are those of `names`.
 
     `index`: with all rows of lists, or with the first `MOST_ROWS` of each. `rows`: how many of each list are listed.
-    `wanted`: rows with one of these texts are listed beside them.
+    `wanted`: rows with one of these texts are listed beside them. `tells_apart`: of controls that are called alike, the
+    text before each is told.
     """
     refs: dict[str, int] = {}
-    lines = list(_list_lines(index, names, refs, _list_further_rows(index, rows, wanted)))
+    alike = _list_alike(index) if tells_apart else frozenset()
+    lines = list(_list_lines(index, names, refs, _list_further_rows(index, rows, wanted), alike))
     kept, used = [], 0
     for line in lines:
         used += len(line) + 1
@@ -96,7 +100,7 @@ def list_changes(before: PageOutline, after: PageOutline) -> list[str] | None:
 
 
 def _list_lines(
-    index: PageIndex, names: RefNames, refs: dict[str, int], hidden_rows: set[int]
+    index: PageIndex, names: RefNames, refs: dict[str, int], hidden_rows: set[int], alike: AbstractSet[int]
 ) -> Iterator[str]:
     operable = {element.at for element in index.interactive}
     labels = _name_fields_in_rows(index)
@@ -123,7 +127,10 @@ def _list_lines(
         times[key] += 1
         ref = names.name((*key, str(times[key])))
         refs[ref] = element.at
-        yield f"{ref} {_control(index, element, labels.get(element.at, ''))}"
+        place = (
+            f" @ after {_short(element.near.before)}" if element.at in alike and element.near.before else ""
+        )
+        yield f"{ref} {_control(index, element, labels.get(element.at, ''))}{place}"
     skipped += index.further.get(len(index.elements), 0)
     if skipped:
         yield f"  ... {skipped} more controls in rows like these"
@@ -165,6 +172,14 @@ def _control(index: PageIndex, element: IndexedElement, label: str) -> str:
 
 def _name(element: IndexedElement) -> str:
     return element.label or element.name or element.placeholder or element.text or element.icon
+
+
+def _list_alike(index: PageIndex) -> frozenset[int]:
+    """Return the controls of which the page has another one with the same role and name."""
+    called: dict[tuple[str | None, str], list[int]] = {}
+    for element in index.interactive:
+        called.setdefault((element.role, _name(element)), []).append(element.at)
+    return frozenset(at for places in called.values() if len(places) > 1 for at in places)
 
 
 def _name_fields_in_rows(index: PageIndex) -> dict[int, str]:

@@ -110,6 +110,7 @@ class SentenceRun:
         try:
             await perform_single_action(self.engine, "navigate", url=session.page.url)
             await self._loop(evidence, started + self.budget.seconds)
+            session.end = await session.snapshot()  # the trace ends here
             held, seen = await evidence.judge(self.engine)
             status = RunStatus.SUCCESS if held else RunStatus.UNVERIFIED
             hint = None if held else "; ".join(seen)
@@ -229,7 +230,9 @@ class SentenceRun:
             raise AgentError(f"the page does not answer: {exc}", hint="run it again") from exc
         await session.look()
         wanted = [*self.plan.entered, *self.plan.shown_when_done, *self.plan.gone_when_done, *self._quoted]
-        outline = outline_page(index, self._names, OUTLINE_CHARACTERS, rows=OUTLINE_ROWS, wanted=wanted)
+        outline = outline_page(
+            index, self._names, OUTLINE_CHARACTERS, rows=OUTLINE_ROWS, wanted=wanted, tells_apart=True
+        )
         return ShownPage(index, outline)
 
     @property

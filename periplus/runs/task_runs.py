@@ -244,13 +244,13 @@ async def execute_task_run(run_request: TaskRunRequest, resources: TaskRunResour
         except (AgentError, PageError, PlaywrightError) as exc:
             raise to_user_error(exc, session.context) from exc
         finally:
-            last = None
             if pictures is not None:
                 await pictures.finish()
             if playwright_trace is not None and not await playwright_trace.stop():
                 resources.note("there is no Playwright trace: the browser is gone")
+            last = session.end
             with suppress(PageError, PlaywrightError):
-                last = await session.snapshot()
+                last = last or await session.snapshot()
             html, url = (None, None) if last is None else (last.html, last.url)
             trace.close(html, complete=ended, url_after=url)
             if resources.model is not None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from agent.execution.replanning.model_replanner import choose_page_text
 from agent.execution.task_runner import TaskRunner
 from agent.inferencer import ModelInferencer
 from agent.language_models import metered_model
@@ -20,7 +21,7 @@ from agent.sentence_runs.sentence_run import SentenceBudget, SentenceRun
 from kb_schema.run_records import RunStatus
 from tests.support import warm
 from tests.support.model_policies import follow, page_of
-from tests.support.model_server import Answer, serve_model
+from tests.support.model_server import Answer, Asked, serve_model
 
 pytestmark = pytest.mark.sampled(0.5)
 
@@ -77,6 +78,9 @@ def test_a_job_that_no_task_does_is_done_within_its_plan_and_shown_by_evidence(s
     assert [each["prompt"] for each in kept] == ["plan_sentence/1", *["next_act/1"] * 5]
     listed = warm.run("periplus", "runs", "list", cwd=tmp_path, env={"COLUMNS": "200"}).stdout
     assert "sentence" in listed
+    trace = (tmp_path / "a" / "session" / "turn_001" / "session.jsonl").read_text().splitlines()
+    acts = [json.loads(line)["action_type"] for line in trace]
+    assert acts == ["navigate", "click", "fill", "select_option", "click"]  # the look for evidence is no step
 
 
 def test_without_a_model_the_sentence_is_refused_and_with_one_the_plan_is_shown_and_asked_about(
@@ -116,6 +120,102 @@ async def test_what_is_gone_is_evidence_too(session, site):
     done = await do(session, "Cast off the boat Skua", plan, [{"on": "Cast off", "action": "click"}])
     assert (done.status, done.evidence) == (RunStatus.SUCCESS, "verified")
     assert [each["name"] for each in site.state()["boats"]] == ["Gannet"]
+
+
+async def test_a_message_that_names_what_was_deleted_does_not_hide_that_it_is_gone(session, site):
+    site.moor("Skua", "Gannet")
+    await session.page.add_init_script(
+        """addEventListener("DOMContentLoaded", () => {
+          if (sessionStorage.pressed) document.body.append("Skua was cast off");
+          sessionStorage.removeItem("pressed");
+          document.addEventListener("click", (event) => { if (event.target.closest("form")) sessionStorage.pressed = 1; });
+        })"""
+    )
+    plan = {"start_screen": "quay", "controls": ["Cast off"], "gone_when_done": ["Skua"]}
+    done = await do(session, "Cast off the boat Skua", plan, [{"on": "Cast off", "action": "click"}])
+    assert (done.status, done.evidence) == (RunStatus.SUCCESS, "verified"), done.hint
+
+
+async def test_what_is_still_there_when_the_page_is_opened_again_is_not_gone(session, site):
+    site.moor("Skua", "Skua")
+    plan = {"start_screen": "quay", "controls": ["Cast off"], "gone_when_done": ["Skua"]}
+    done = await do(session, "Cast off the boat Skua", plan, [{"on": "Cast off", "action": "click"}])
+    assert done.status is RunStatus.UNVERIFIED
+    assert "it is still on a page that was opened again: 'Skua' is gone" in done.hint
+
+
+@pytest.mark.parametrize("sent", [True, False])
+async def test_a_value_that_the_application_sent_for_a_field_shows_it_and_a_typed_one_does_not(
+    session, site, sent
+):
+    async def names_in_fields(route):
+        answer = await route.fetch()
+        field = r"<td><input name=named value='\1'></td>" if sent else "<td></td>"
+        body = re.sub(r"<td class=name>(.*?)</td>", field, await answer.text())
+        await route.fulfill(response=answer, body=body)
+
+    await session.page.route("**/quay**", names_in_fields)
+    done = await do(session, SENTENCE, PLAN, MOOR)
+    assert [boat["name"] for boat in site.state()["boats"]] == ["Skua"]
+    assert done.status is (RunStatus.SUCCESS if sent else RunStatus.UNVERIFIED), done.hint
+
+
+async def test_an_answer_that_cannot_be_read_is_one_failed_act_and_three_in_a_row_end_the_run(session, site):
+    good, told = follow(PLAN, MOOR), [0]
+
+    def stammers(times):
+        def policy(asked):
+            told[0] += 1
+            return Answer("Let me think.") if told[0] in times else good(asked)
+
+        return policy
+
+    plan = SentencePlan.model_validate(PLAN)
+    for times, status in (((3, 4), RunStatus.SUCCESS), (range(1, 20), RunStatus.FAILURE)):
+        told[0] = 0
+        good(wanted_plan())
+        with serve_model(stammers(times)) as server:
+            model = ModelInferencer(server.openai, redact=session.context.redact)
+            done = await SentenceRun(TaskRunner(session), model, plan, ActPermissions(SENTENCE, plan)).run()
+        assert done.status is status, done.error
+        told[0] = 0
+    assert "no usable answer from the model" in done.error
+    assert [boat["name"] for boat in site.state()["boats"]] == ["Skua"]
+
+
+def wanted_plan():
+    """A request for a plan, which makes a following policy begin again."""
+    said = "You plan it before you have seen any page"
+    return Asked("/v1/chat/completions", {}, {"messages": [{"role": "user", "content": said}]})
+
+
+async def test_a_fields_row_in_a_table_names_it_and_rows_that_the_sentence_names_are_shown(session):
+    """A form laid out as a table, and a list with more rows than are listed."""
+    rows = "".join(f"<tr><td>Boat {n}</td><td><button>Show</button></td></tr>" for n in range(40))
+    await session.page.goto(f"{session.base_url}/quay")
+    await session.page.set_content(
+        "<form><table><tr><th>Priority</th><td><select><option>low</select></td>"
+        f"<th>Status</th><td><select><option>open</select></td></tr></table></form><table>{rows}</table>"
+        "<p>Labels <button>Edit</button></p><p>Weight <button>Edit</button></p><button>Only</button>"
+    )
+    plan = SentencePlan.model_validate({"entered": ["Boat 37"]})
+    with serve_model([Answer(tool={"kind": "give_up"})]) as server:
+        run = SentenceRun(
+            TaskRunner(session), ModelInferencer(server.openai), plan, ActPermissions("Show Boat 37", plan)
+        )
+        shown = await run._look()
+    assert 'combobox "Priority"' in shown.outline.text
+    assert 'combobox "Status"' in shown.outline.text
+    assert 'button "Show" @ row Boat 37' in shown.outline.text
+    assert "@ row Boat 36" not in shown.outline.text
+    assert "more controls in rows like these" in shown.outline.text
+    assert 'button "Edit" @ after Labels' in shown.outline.text
+    assert 'button "Edit" @ after Weight' in shown.outline.text
+    assert 'button "Only"\n' in f"{shown.outline.text}\n"
+    bare = choose_page_text(shown.outline.text, page_text=False)
+    assert 'button "Edit"' in bare
+    assert "Labels" not in bare
+    assert "Boat" not in bare
 
 
 async def test_a_model_that_says_done_without_doing_anything_is_unverified(session, site):

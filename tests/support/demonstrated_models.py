@@ -23,6 +23,7 @@ Policy = Literal["good", "mediocre", "bad"]
 _CONTROL = re.compile(r'^\s*(e\d+) (\S+) (?:"(.*?)"|\(no name\))(.*)$')
 _SENTENCE = re.compile(r"The person's sentence: (.*)")
 _DOABLE = frozenset({"click", "double_click", "fill", "select_option", "check", "uncheck"})
+_TICKED = frozenset({"checkbox", "radio", "switch", "menuitemcheckbox", "menuitemradio"})
 STUBBORN = 2
 """Requests in which nothing was done after which a good model gives up."""
 MISTAKES = 0.25
@@ -103,17 +104,21 @@ def _read_step(action: Mapping[str, Any]) -> ShownStep | None:
 
 
 def find_changed_texts(session: Path, values: Iterable[str]) -> tuple[list[str], list[str]]:
-    """Return the values that the last page of a session shows more often than the first one, and those that are gone from it."""
+    """Return the values that the last page of a session shows more often than before the last press that sent something, and
+    those that are gone from it.
+    """
     lines = (session / "turn_001" / "session.jsonl").read_text(encoding="utf-8").splitlines()
     actions = [json.loads(line) for line in lines]
-    first, last = (_read_page(session, each) for each in (actions[0], actions[-1]))
+    sending = next((each for each in reversed(actions) if each["metadata"].get("answers")), actions[-1])
+    first = _read_page(session, sending, "body_html_before_last_action")
+    last = _read_page(session, actions[-1], "body_html_after_last_action")
     told = [each for each in values if len(each) > 1]
     shown = [each for each in told if last.count(_fold(each)) > first.count(_fold(each))]
     return shown, [] if shown else [each for each in told if _fold(each) in first and _fold(each) not in last]
 
 
-def _read_page(session: Path, action: Mapping[str, Any]) -> str:
-    part = action["body_html_after_last_action"]
+def _read_page(session: Path, action: Mapping[str, Any], which: str) -> str:
+    part = action[which]
     html = (session / "turn_001" / part["__parts_file__"]).read_text(encoding="utf-8")
     page = PageSnapshot(url=action["source_url"], html=html, annotated=True)
     return _fold(StoredPage(page).text)
@@ -206,9 +211,7 @@ class DemonstratedModel:
         step = job.steps[self._done]
         found = find_control(page_of(asked), step)
         if found is None:
-            self._stuck += 1
-            if self._stuck >= STUBBORN:
-                return self._answer({"kind": "give_up", "why": f"there is no {step.name!r} on the page"})
+            self._sent = "step"
         act = {"kind": "act", "element": found or "e9999", "action": step.action}
         if step.value is not None:
             act["value"] = step.value
@@ -276,8 +279,12 @@ def find_control(page: str, step: ShownStep) -> str | None:
 
 def _rate(step: ShownStep, role: str, name: str, rest: str) -> float:
     """Return how well a line of an outline fits a step; 0: not at all."""
-    row = _fold(rest.partition("@ row ")[2])
-    texts = [_fold(each) for each in step.row]
+    if step.action in ("check", "uncheck") and role not in _TICKED:
+        return 0.0
+    if not (step.names or step.row):
+        return 1.0 if role == step.role and not name else 0.0
+    row = _fold(rest.partition("@ row ")[2].partition(" @ ")[0] or rest.partition("@ after ")[2])
+    texts = [_fold(each) for each in (*step.row, *step.names)]
     in_row = bool(row) and any(each and (each.startswith(row) or row.startswith(each)) for each in texts)
     said = _fold(name)
     called = max(

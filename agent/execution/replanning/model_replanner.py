@@ -17,8 +17,8 @@ ACTIONS = ("click", "double_click", "fill", "select_option", "check", "uncheck",
 MOST = 3
 _REFERENCE = re.compile(r"e\d+")
 _CONTROL = re.compile(r"\s*e\d+ ")
-_ROW = re.compile(r" @ row .*")
-"""Which row a control is in, by a text of the page."""
+_ROW = re.compile(r" @ (?:row|after) .*")
+"""Where a control is, by a text of the page."""
 
 
 class SuggestedStep(BaseModel):
