@@ -71,17 +71,16 @@ class BesideReader:
 
     def __init__(self, talk: Conversation) -> None:
         self._talk = talk
-        self._text = talk.last
+        self._text = _last_page(talk)
 
     async def find(self, role: str, name: str) -> str:
+        """Return the target; by the job's own words for what a summary does not list, such as a row of a list."""
         found = self._look(role, name)
-        for whole in (False, True):
-            if found is None:
-                self._text = await self._talk.call("look", **({"whole": True} if whole else {}))
-                found = self._look(role, name)
-        if found is None:
-            raise NotShown(f"no {role} {name} in\n{self._text}")
-        return found
+        if found is None and not self._text:
+            self._text = await self._talk.call("look")
+            found = self._look(role, name)
+        words = re.split(r"[|$+]", name)[0]
+        return found or f"role={role}[name*={json.dumps(words)} i]"
 
     def _look(self, role: str, name: str) -> str | None:
         outlined = find_in_outline(self._text, role, name)
@@ -145,34 +144,59 @@ async def use_wrapped(talk: Conversation, job: ConversationJob, url: str) -> Non
 
 async def use_beside(talk: Conversation, job: ConversationJob, url: str) -> None:
     """Periplus goes to the form's screen, Playwright's tools act there."""
-    await go_to_form(talk, job, url)
-    await sign_in_where_asked(talk, job)
-    await follow_with_playwright(talk, BesideReader(talk), [*job.known_way, *job.form])
+    way = await reach_form(talk, job, url)
+    await follow_with_playwright(talk, BesideReader(talk), [*way, *job.form])
 
 
 # -- with Periplus' own browser ----------------------------------------------------------------------
 
 
-async def go_to_form(talk: Conversation, job: ConversationJob, url: str) -> None:
-    """Go to the known screen with the form; signing in is part of the way."""
+async def reach_form(talk: Conversation, job: ConversationJob, url: str) -> Sequence[Step]:
+    """Go to the known screen with the form; signing in is part of the way. Returns what is to be done before the form."""
     await talk.call("go_to", url=f"{url}{job.start}")
     screen = _screen_in(talk.answers, job)
     if screen is None:
-        await talk.call("search_knowledge", website_id=website_of(job.application), query=job.query, kinds=["screen"])  # fmt: skip
+        website = website_of(job.application)
+        await talk.call("search_knowledge", website_id=website, query=job.query, kinds=["screen"])
         screen = _screen_in(talk.answers, job)
-    if screen is None:
-        raise NotShown(f"no screen {job.screen} in {talk.answers}")
+    if screen is not None and await _go_to_screen(talk, job, screen, url):
+        return job.known_way
+    if "logout" not in _last_page(talk):
+        await _act(talk, job.sign_in)
+    return job.way
+
+
+async def _go_to_screen(talk: Conversation, job: ConversationJob, screen: str, url: str) -> bool:
+    """Go to a screen, signed in; return whether the page shows what the job needs."""
     told = await talk.call("go_to", screen=screen)
     asked = re.search(r"needs the input '(\w+)'", told)
     if asked is not None:
-        await talk.call("go_to", screen=screen, inputs={asked[1]: job.account})
-
-
-async def sign_in_where_asked(talk: Conversation, job: ConversationJob) -> None:
-    """Sign in if the page shows the fields for it, and not those of the job."""
-    fields = [each.name for step in job.sign_in if isinstance(step, Fill) for each in step.fields]
-    if any(find_id(talk.last, name) for name in fields):
+        told = await talk.call("go_to", screen=screen, inputs={asked[1]: job.account})
+    if told.startswith("not at"):
+        return False
+    if _shows_sign_in(_last_page(talk), job):
         await _act(talk, job.sign_in)
+    elif not job.known_way and not _shows_form(talk, job):  # signed out: the page has no form
+        await talk.call("go_to", url=f"{url}{job.start}")
+        await _act(talk, job.sign_in)
+        await talk.call("go_to", screen=screen)
+    return True
+
+
+def _last_page(talk: Conversation) -> str:
+    """Return the last answer that says all of a page."""
+    return next(each for each in reversed(talk.answers) if ": as before" not in each and " http" in each)
+
+
+def _shows_sign_in(page: str, job: ConversationJob) -> bool:
+    fields = [each.name for step in job.sign_in if isinstance(step, Fill) for each in step.fields]
+    return any(find_id(page, name) or find_in_outline(page, "textbox", name) for name in fields)
+
+
+def _shows_form(talk: Conversation, job: ConversationJob) -> bool:
+    fields = [each for step in job.form if isinstance(step, Fill) for each in step.fields]
+    page = _last_page(talk)
+    return any(find_id(page, each.name) or find_in_outline(page, each.role, each.name) for each in fields)
 
 
 def _screen_in(answers: Sequence[str], job: ConversationJob) -> str | None:
@@ -182,9 +206,8 @@ def _screen_in(answers: Sequence[str], job: ConversationJob) -> str | None:
 
 async def use_known_pages(talk: Conversation, job: ConversationJob, url: str) -> None:
     """`mcp --browser`, step by step on known pages."""
-    await go_to_form(talk, job, url)
-    await sign_in_where_asked(talk, job)
-    await _act(talk, [*job.known_way, *job.form])
+    way = await reach_form(talk, job, url)
+    await _act(talk, [*way, *job.form])
 
 
 async def use_unknown_pages(talk: Conversation, job: ConversationJob, url: str) -> None:
