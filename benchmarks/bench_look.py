@@ -60,10 +60,12 @@ def make_page(elements: int) -> str:
 
 async def measure() -> list[Looks]:
     """Measure all sizes in one run."""
-    with running_site(lambda asked: Answered(_answer(asked))) as site:
-        with tempfile.TemporaryDirectory() as folder:
-            async with periplus(Knowledge(Path(folder))) as ours, playwright_mcp() as theirs:
-                return [await _measure_page(ours, theirs, f"{site.base}/{size}", size) for size in SIZES]
+    with (
+        running_site(lambda asked: Answered(_answer(asked))) as site,
+        tempfile.TemporaryDirectory() as folder,
+    ):
+        async with periplus(Knowledge(Path(folder))) as ours, playwright_mcp() as theirs:
+            return [await _measure_page(ours, theirs, f"{site.base}/{size}", size) for size in SIZES]
 
 
 def _answer(asked: Asked) -> str:

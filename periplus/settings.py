@@ -91,7 +91,6 @@ class PeriplusSettings(BaseSettings):
     model_page_text: bool = True
     """Whether models get texts of pages; false: only roles and names of elements."""
 
-
     @field_validator("trusted_proxies", mode="before")
     @classmethod
     def _networks(cls, value: object) -> object:

@@ -82,7 +82,6 @@ async def converse(arm: str, job: ConversationJob, kept: Path = OUT) -> tuple[Co
 
 async def measure(names: Sequence[str], *, again: bool) -> int:
     """Have all conversations that are not on record yet; return how many did not do their job."""
-    OUT.mkdir(parents=True, exist_ok=True)
     jobs = [job for job in JOBS if not names or job.name in names or job.application in names]
     for application in dict.fromkeys(job.application for job in jobs):
         await make_knowledge(application, {job.name for job in JOBS if job.application == application}, OUT)
@@ -95,7 +94,12 @@ async def measure(names: Sequence[str], *, again: bool) -> int:
             talk, wrong = await converse(arm, job)
             cost = talk.cost()
             failed += bool(wrong)
-            kept: dict[str, Any] = {"arm": arm, "application": job.application, "job": job.name, "wrong": wrong}
+            kept: dict[str, Any] = {
+                "arm": arm,
+                "application": job.application,
+                "job": job.name,
+                "wrong": wrong,
+            }
             kept |= asdict(cost) | {"cached": cost.cached, "measured": f"{datetime.now(UTC):%Y-%m-%d}"}
             with RESULTS.open("a", encoding="utf-8") as lines:
                 lines.write(json.dumps(kept, ensure_ascii=False) + "\n")
@@ -123,6 +127,7 @@ def main() -> int:
     reporting.add_argument("--write", type=Path, help="write it into this page")
     asked = parser.parse_args()
     if asked.command == "measure":
+        OUT.mkdir(parents=True, exist_ok=True)
         failed = asyncio.run(measure(asked.names, again=asked.again))
         sys.stdout.write(figures.table(figures.read(RESULTS)))
         return 1 if failed else 0

@@ -43,6 +43,7 @@ class SnapshotReader:
         self._text = ""
 
     async def find(self, role: str, name: str) -> str:
+        """Return the reference; of a summary, else of a whole snapshot."""
         found = self._look(role, name)
         if found is None:
             known = _SUMMARY in self._text
@@ -59,9 +60,11 @@ class SnapshotReader:
         return find_ref(self._text, role, name) or find_target(self._text, name, "=")
 
     async def has_moved(self) -> None:
+        """Note that the page changed."""
         self._text = self._talk.last if self._wrapped else ""
 
     async def see_end(self) -> None:
+        """Read what came of the last step, unless the last answer says it."""
         if _SUMMARY not in self._talk.last:
             await self._talk.call("browser_snapshot")
 
@@ -74,13 +77,19 @@ class BesideReader:
         self._text = _last_page(talk)
 
     async def find(self, role: str, name: str) -> str:
-        """Return the target; by the job's own words for what a summary does not list, such as a row of a list."""
+        """Return the target; by the job's own words where the summary does not list it, a field from a snapshot."""
         found = self._look(role, name)
         if found is None and not self._text:
             self._text = await self._talk.call("look")
             found = self._look(role, name)
-        words = re.split(r"[|$+]", name)[0]
-        return found or f"role={role}[name*={json.dumps(words)} i]"
+        if found is None and role in ("button", "link"):
+            whole = "" if name.endswith("$") else "*"
+            return f"role={role}[name{whole}={json.dumps(re.split(r'[|$+]', name)[0])} i]"
+        if found is None:
+            found = find_ref(await self._talk.call("browser_snapshot"), role, name)
+        if found is None:
+            raise NotShown(f"no {role} {name} in\n{self._talk.last}")
+        return found
 
     def _look(self, role: str, name: str) -> str | None:
         outlined = find_in_outline(self._text, role, name)
@@ -91,9 +100,11 @@ class BesideReader:
         return find_target(self._text, name, " ")
 
     async def has_moved(self) -> None:
+        """Note that the page changed."""
         self._text = ""
 
     async def see_end(self) -> None:
+        """Read what came of the last step."""
         await self._talk.call("look")
 
 
@@ -196,7 +207,9 @@ def _shows_sign_in(page: str, job: ConversationJob) -> bool:
 def _shows_form(talk: Conversation, job: ConversationJob) -> bool:
     fields = [each for step in job.form if isinstance(step, Fill) for each in step.fields]
     page = _last_page(talk)
-    return any(find_id(page, each.name) or find_in_outline(page, each.role, each.name) for each in fields)
+    return any(
+        find_id(page, each.name, each.role) or find_in_outline(page, each.role, each.name) for each in fields
+    )
 
 
 def _screen_in(answers: Sequence[str], job: ConversationJob) -> str | None:
@@ -232,10 +245,11 @@ def _element(talk: Conversation, role: str, name: str) -> str:
         if outlined is not None:
             return outlined[0]
     for text in reversed(talk.answers):
-        known = find_id(text, name)
+        known = find_id(text, name, role)
         if known is not None:
             return known
-    return re.split(r"[|$+]", name)[0]
+    words = re.split(r"[|$+]", name)[0]
+    return f"{words} button" if role == "button" else words
 
 
 async def use_task(talk: Conversation, job: ConversationJob, url: str) -> None:
@@ -266,7 +280,9 @@ def name_inputs(listed: str, task: str, values: Mapping[str, object]) -> dict[st
     told: dict[str, object] = {}
     for name, value in values.items():
         plain = name.replace(" ", "_")
-        told[plain if plain in names else next((each for each in names if each.startswith(plain)), plain)] = value
+        told[plain if plain in names else next((each for each in names if each.startswith(plain)), plain)] = (
+            value
+        )
     return told
 
 
@@ -274,15 +290,15 @@ def name_inputs(listed: str, task: str, values: Mapping[str, object]) -> dict[st
 
 
 def find_ref(snapshot: str, role: str, name: str) -> str | None:
-    """Return the reference of a control in a snapshot of Playwright's server, by its name or by the words before it.
+    r"""Return the reference of a control in a snapshot of Playwright's server, by its name or by the words before it.
 
     `NAME+1` is the second one after the words.
 
     >>> find_ref('- button "Save" [ref=e5]', "button", "Save")
     'e5'
-    >>> find_ref('- rowheader "Title" [ref=e1]\\n- cell [ref=e2]:\\n  - textbox [ref=e3]', "textbox", "Title")
+    >>> find_ref('- rowheader "Title" [ref=e1]\n- cell [ref=e2]:\n  - textbox [ref=e3]', "textbox", "Title")
     'e3'
-    >>> find_ref('- text: Login\\n- textbox [ref=e3]\\n- textbox [ref=e4]', "textbox", "Login+1")
+    >>> find_ref('- text: Login\n- textbox [ref=e3]\n- textbox [ref=e4]', "textbox", "Login+1")
     'e4'
     """
     found = re.search(rf'\b{role} "(?:{_begins(name)})[^"\n]*"[^\n]*?\[ref=(\w+)\]', snapshot, re.IGNORECASE)
@@ -290,8 +306,12 @@ def find_ref(snapshot: str, role: str, name: str) -> str | None:
         return found[1]
     for each in name.split("|"):
         words, _, further = each.rstrip("$").partition("+")
-        before = re.search(rf'(?:rowheader "{words}"|text: "?{words}"?$)', snapshot, re.IGNORECASE | re.MULTILINE)
-        after = [] if before is None else re.findall(rf"\b{role} \[ref=(\w+)\]", snapshot[before.end() :][:600])
+        before = re.search(
+            rf'(?:rowheader "{words}"|text: "?{words}"?$)', snapshot, re.IGNORECASE | re.MULTILINE
+        )
+        after = (
+            [] if before is None else re.findall(rf"\b{role} \[ref=(\w+)\]", snapshot[before.end() :][:600])
+        )
         if len(after) > int(further or 0):
             return str(after[int(further or 0)])
     return None
@@ -334,9 +354,9 @@ def find_target(text: str, name: str, between: str) -> str | None:
 
 
 def find_leading(text: str, screen: str) -> str | None:
-    """Return the target of a known element that leads to a screen.
+    r"""Return the target of a known element that leads to a screen.
 
-    >>> find_leading('click a -> home, b -> new\\ntargets: a=e1, b=e2', "new")
+    >>> find_leading('click a -> home, b -> new\ntargets: a=e1, b=e2', "new")
     'e2'
     """
     leading = re.search(rf"(\w+) -> {screen}\b", text)
@@ -346,18 +366,33 @@ def find_leading(text: str, screen: str) -> str | None:
 def _read_targets(text: str, between: str) -> dict[str, str]:
     line = _TARGETS.search(text)
     parts = re.split(r", (?=\w+[ =])", line[1]) if line is not None else ()
-    return dict((each.partition(between)[0], each.partition(between)[2]) for each in parts)
+    return {each.partition(between)[0]: each.partition(between)[2] for each in parts}
 
 
-def find_id(text: str, name: str) -> str | None:
-    """Return the id of a known element whose words begin like the name.
+def find_id(text: str, name: str, role: str = "textbox") -> str | None:
+    r"""Return the id of a known element whose words begin like the name, and whose kind fits the role.
 
-    >>> find_id("on new:\\nfill title_field*, note_field", "Change Note")
-    >>> find_id("on new:\\nfill title_field*, note_field", "Title")
+    >>> find_id("on new:\nfill title_field*, note_field", "Change Note")
+    >>> find_id("on new:\nfill title_field*, note_field", "Title")
     'title_field'
+    >>> find_id("on new:\nclick login_link, login_button", "Login", "button")
+    'login_button'
     """
-    found = re.search(rf"(?:^| )((?:{_as_id(name)})\w*)\*?(?=[,\s]|$)", text, re.MULTILINE)
-    return None if found is None or "_" not in found[1] else found[1]
+    for found in re.finditer(rf"(?:^| )((?:{_as_id(name)})\w*)\*?(?=[,\s]|$)", text, re.MULTILINE):
+        words = re.sub(r"_\d+$", "", found[1]).split("_")
+        kind = next((each for each, ends in _ENDS.items() if words[-1] in ends), role)
+        if len(words) > 1 and kind == role:
+            return found[1]
+    return None
+
+
+_ENDS = {
+    "button": ("button",),
+    "link": ("link",),
+    "combobox": ("dropdown", "select"),
+    "textbox": ("field", "input"),
+    "checkbox": ("checkbox",),
+}
 
 
 def _begins(name: str) -> str:

@@ -198,7 +198,7 @@ JOBS = (
     ),
     ConversationJob(
         "trac", "add_component", "/", _TRAC_SIGN_IN,
-        (Press("link", "Admin"), Press("link", "Components")),
+        (Press("link", "Admin$"), Press("link", "Components")),
         (
             _fill(Field("Name", "Fountain"), Field("Owner", "ingrid")),
             Press("button", "Add$"),

@@ -27,8 +27,12 @@ def table(records: Sequence[dict[str, Any]]) -> str:
     """Return a row for each arm, over the jobs that all arms did; then the tokens of each job."""
     jobs = list(dict.fromkeys((each["application"], each["job"]) for each in records))
     by_key = {(each["application"], each["job"], each["arm"]): each for each in records}
-    whole = [job for job in jobs if all((*job, arm) in by_key and not by_key[*job, arm]["wrong"] for arm in ARMS)]
-    done = {arm: sum((*job, arm) in by_key and not by_key[*job, arm]["wrong"] for job in jobs) for arm in ARMS}
+    whole = [
+        job for job in jobs if all((*job, arm) in by_key and not by_key[*job, arm]["wrong"] for arm in ARMS)
+    ]
+    done = {
+        arm: sum((*job, arm) in by_key and not by_key[*job, arm]["wrong"] for job in jobs) for arm in ARMS
+    }
     sums = {
         arm: {
             name: sum(by_key[*job, arm][name] for job in whole)

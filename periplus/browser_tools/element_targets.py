@@ -24,7 +24,9 @@ _ROLES = {
     "click": _PRESSED,
 }
 """Canonical action -> the roles of elements that take it; others take any of these."""
-_KINDS = frozenset({"field", "input", "dropdown", "select", "button", "link", "checkbox", "radio", "option", "tab"})
+_KINDS = frozenset(
+    {"field", "input", "dropdown", "select", "button", "link", "checkbox", "radio", "option", "tab"}
+)
 """Last words of ids that say what kind of element it is."""
 _ANY = _FIELDS | _CHOSEN_FROM | _PRESSED
 

@@ -34,7 +34,9 @@ async def find_hidden(page: Page, elements: Mapping[str, UIElement]) -> frozense
     return frozenset(
         element_id
         for element_id, probe in asked.items()
-        if (answer := answers.get(probe_key(probe))) is not None and not answer.visible and answer.error is None
+        if (answer := answers.get(probe_key(probe))) is not None
+        and not answer.visible
+        and answer.error is None
     )
 
 
@@ -47,9 +49,7 @@ def describe_known_page(
     Playwright's tools take for the listed elements.
     """
     wanted = [
-        each
-        for each in listed.actions
-        if each.action_type not in _SELDOM and each.element_id not in hidden
+        each for each in listed.actions if each.action_type not in _SELDOM and each.element_id not in hidden
     ]
     wanted.sort(key=lambda each: (_rank(each), not each.required, not each.leads_to))
     lines, named = summarize_actions(wanted, MOST_CHARACTERS)

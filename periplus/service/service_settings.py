@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from typing import Annotated
 
 from pydantic import Field, SecretStr, field_validator
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from pydantic_settings import NoDecode, SettingsConfigDict
 
 from mcp_server.security.access_scopes import SCOPES
 from mcp_server.security.bearer_tokens import TokenEntry, mint_token
 from mcp_server.security.bearer_tokens import digest_token as digest_of
 from periplus.errors import UserError
-from periplus.service.served_secrets import ServedSecret
+from periplus.named_secrets import NamedSecretSettings
 from periplus.settings import read_settings
 
 SHORTEST_KEY = 16
@@ -24,7 +24,7 @@ SHORTEST_KEY = 16
 _NAMED = re.compile(r"(?P<name>[A-Za-z][A-Za-z0-9_-]{0,39}):(?P<key>.+)")
 
 
-class ServeSettings(BaseSettings):
+class ServeSettings(NamedSecretSettings):
     """The settings, read when the service starts."""
 
     model_config = SettingsConfigDict(
@@ -47,19 +47,10 @@ class ServeSettings(BaseSettings):
     serve_max_body_bytes: int = Field(default=1_000_000, ge=1_000, le=100_000_000)
     """Maximum size of a request body."""
 
-    serve_secrets: Annotated[frozenset[ServedSecret], NoDecode] = frozenset()
-    """Secrets that clients' steps may use as `{secret:NAME}`, each `WEBSITE/NAME`, separated by commas. WEBSITE is
-    the id of a website in the knowledge base, or `https://host`; the secret is typed on its origins only."""
-
     @field_validator("cors_origins", mode="before")
     @classmethod
     def _listed(cls, value: object) -> object:
         return frozenset(each.rstrip("/") for each in _split(value)) if isinstance(value, str) else value
-
-    @field_validator("serve_secrets", mode="before")
-    @classmethod
-    def _named(cls, value: object) -> object:
-        return frozenset(map(ServedSecret.parse, _split(value))) if isinstance(value, str) else value
 
     def key_entries(self) -> list[TokenEntry]:
         """Return the keys as token entries, which contain only digests. Raises `UserError` for a short key."""

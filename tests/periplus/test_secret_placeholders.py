@@ -135,7 +135,9 @@ PAGE = "snapshot"
 """The argument that holds a page, whose text is data."""
 
 
-def _schema_places(schema: dict[str, Any], defs: dict[str, Any], way: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+def _schema_places(
+    schema: dict[str, Any], defs: dict[str, Any], way: tuple[str, ...] = ()
+) -> Iterator[tuple[str, ...]]:
     """Yield the way to each place of a JSON schema where a text may be; `*` is any name, `0` an entry."""
     schema = defs.get(str(schema.get("$ref", "")).rpartition("/")[2], schema)
     for part in (*schema.get("anyOf", ()), *schema.get("oneOf", ())):

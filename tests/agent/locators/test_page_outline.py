@@ -35,9 +35,7 @@ async def test_the_first_rows_of_each_list_are_enough(page, html):
 
 
 async def test_a_field_without_a_name_is_told_by_its_attribute_and_a_part_of_the_page_is_no_control(page):
-    await page.set_content(
-        "<main tabindex=-1><input name=who><input name=__key type=password><input></main>"
-    )
+    await page.set_content("<main tabindex=-1><input name=who><input name=__key type=password><input></main>")
     lines = outline_page(await scan_page(page), RefNames()).lines
     assert lines == (
         "e1 textbox (no name, who)",

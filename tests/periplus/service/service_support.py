@@ -226,7 +226,11 @@ async def served(
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         server = uvicorn.Server(
             uvicorn.Config(
-                service, log_config=None, access_log=False, timeout_graceful_shutdown=1, **proxy_options(trusted_proxies)
+                service,
+                log_config=None,
+                access_log=False,
+                timeout_graceful_shutdown=1,
+                **proxy_options(trusted_proxies),
             )
         )
         server.capture_signals = nullcontext
