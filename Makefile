@@ -12,7 +12,7 @@ PACKAGES := periplus agent mcp_server loaders kb_store web_pages kb_schema seeds
 STYLED := $(wildcard $(PACKAGES) tests benchmarks scripts)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-base setup-mongod setup-django setup-miniwob setup-plain setup-zoo setup-zoo-sample setup-changes setup-widgets zoo maps changes suites widgets miniwob setup-livekit setup-conformance demo test nightly fuzz audit sbom durations lint format bench bench-huge bench-clients bench-check conformance readme-picture docs constraints clean sentences word-jobs widget-sessions faults
+.PHONY: conversations help setup setup-base setup-mongod setup-django setup-miniwob setup-plain setup-zoo setup-zoo-sample setup-changes setup-widgets zoo maps changes suites widgets miniwob setup-livekit setup-conformance demo test nightly fuzz audit sbom durations lint format bench bench-huge bench-clients bench-check conformance readme-picture docs constraints clean sentences word-jobs widget-sessions faults
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -160,6 +160,13 @@ bench-clients: setup-base ## 1, 20 and 200 clients of one server over HTTP
 
 bench-check: setup-base ## red if a ratio is more than a quarter above the committed one (two minutes)
 	@$(BIN)/python -m benchmarks.regression_check
+
+# Goes on where it was interrupted; out/conversations has the knowledge that is made, the results and the texts.
+conversations: setup-base ## whole conversations with Playwright's MCP server and with Periplus, in six arms (half an hour)
+	@bash scripts/setup.sh zoo roundup-2.6.0
+	@bash scripts/setup.sh zoo trac-1.6
+	@$(BIN)/python -W ignore -m benchmarks.conversations measure; done=$$?; \
+	  $(BIN)/python -m benchmarks.conversations report --write docs/benchmarks.md && exit $$done
 
 sentences: setup-base ## how sentences are bound to tasks, without a browser
 	@$(BIN)/python -m tests.sentences.sentence_figures

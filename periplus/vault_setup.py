@@ -21,6 +21,7 @@ from agent.execution.values.secret_vaults import (
 from agent.run_context import Vault
 from kb_store.audit.audit_recorder import record_async
 from periplus.errors import UserError
+from periplus.named_secrets import NamedSecretSettings
 from periplus.settings import read_settings
 
 
@@ -77,11 +78,9 @@ def open_vault(website_id: str, *, audited: bool = True, for_client: bool = Fals
 
 def _permit_named(website_id: str) -> Permits:
     """Permit the general secrets that the operator named for a website."""
-    from periplus.service.service_settings import load_serve_settings  # noqa: PLC0415 - it uses this module
-
     named = {
         secret_variable_name(each.name)
-        for each in load_serve_settings().serve_secrets
+        for each in read_settings(NamedSecretSettings, {}).serve_secrets
         if each.website == website_id
     }
     return lambda name: secret_variable_name(name.removesuffix(SUFFIX)) in named

@@ -65,8 +65,6 @@ class ActionRequest:
     """Where the page may be; empty: anywhere."""
     secret: bool = False
     """The value is secret: it needs `allowed_origins`, and is typed through the element's handle only."""
-    secret_fields_only: bool = False
-    """A secret goes only into a field that is one for secrets by its type, autocomplete or names."""
     policy: GatePolicy | None = None
     identity: IdentityCheck | None = None
     """None: the element that passes the gate is acted on without a comparison."""
@@ -76,6 +74,8 @@ class ActionRequest:
     """Where `drag` ends."""
     place: Place | None = None
     """The place in the element that a click presses, in fractions of its width and height. None: where it shows."""
+    secret_fields_only: bool = False
+    """A secret goes only into a field that is one for secrets by its type, autocomplete or names."""
 
 
 @dataclass(frozen=True, slots=True)

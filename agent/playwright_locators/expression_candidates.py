@@ -15,8 +15,8 @@ from pydantic import JsonValue
 from kb_schema.fingerprints import TEST_IDS, Fingerprint
 from kb_schema.locator_expressions import ROLES, Expression, LocatorLink, to_source
 from kb_schema.selectors import NameStrategy, Selector, ValueStrategy
-from kb_schema.text_similarity import without_glyphs
 from kb_schema.templates import css_string
+from kb_schema.text_similarity import without_glyphs
 from web_pages.selectors.generated_names import looks_generated
 
 _COUNTED = re.compile(r"(\S.{2,}?)[\s:·,\u2013-]*(?:\(\d[\d.,]*\)|\s\d[\d.,]*\s+[a-z][\w\s]*)$")

@@ -82,7 +82,6 @@ async def converse(arm: str, job: ConversationJob, kept: Path = OUT) -> tuple[Co
 
 async def measure(names: Sequence[str], *, again: bool) -> int:
     """Have all conversations that are not on record yet; return how many did not do their job."""
-    OUT.mkdir(parents=True, exist_ok=True)
     jobs = [job for job in JOBS if not names or job.name in names or job.application in names]
     for application in dict.fromkeys(job.application for job in jobs):
         await make_knowledge(application, {job.name for job in JOBS if job.application == application}, OUT)
@@ -128,6 +127,7 @@ def main() -> int:
     reporting.add_argument("--write", type=Path, help="write it into this page")
     asked = parser.parse_args()
     if asked.command == "measure":
+        OUT.mkdir(parents=True, exist_ok=True)
         failed = asyncio.run(measure(asked.names, again=asked.again))
         sys.stdout.write(figures.table(figures.read(RESULTS)))
         return 1 if failed else 0

@@ -127,7 +127,7 @@ async def _map(
 async def _teach(
     browser: Browser, running: RunningApplication, job: Job, stores: Stores, folder: Path
 ) -> None:
-    dice = random.Random(job.name)
+    dice = random.Random(job.name)  # noqa: S311 - the noise of a scripted person
     sessions = []
     for number, instance in enumerate(job.demonstrations):
         await running.reset()

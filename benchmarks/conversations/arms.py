@@ -43,6 +43,7 @@ class SnapshotReader:
         self._text = ""
 
     async def find(self, role: str, name: str) -> str:
+        """Return the reference; of a summary, else of a whole snapshot."""
         found = self._look(role, name)
         if found is None:
             known = _SUMMARY in self._text
@@ -59,9 +60,11 @@ class SnapshotReader:
         return find_ref(self._text, role, name) or find_target(self._text, name, "=")
 
     async def has_moved(self) -> None:
+        """Note that the page changed."""
         self._text = self._talk.last if self._wrapped else ""
 
     async def see_end(self) -> None:
+        """Read what came of the last step, unless the last answer says it."""
         if _SUMMARY not in self._talk.last:
             await self._talk.call("browser_snapshot")
 
@@ -71,16 +74,21 @@ class BesideReader:
 
     def __init__(self, talk: Conversation) -> None:
         self._talk = talk
-        self._text = talk.last
+        self._text = _last_page(talk)
 
     async def find(self, role: str, name: str) -> str:
+        """Return the target; by the job's own words where the summary does not list it, a field from a snapshot."""
         found = self._look(role, name)
-        for whole in (False, True):
-            if found is None:
-                self._text = await self._talk.call("look", **({"whole": True} if whole else {}))
-                found = self._look(role, name)
+        if found is None and not self._text:
+            self._text = await self._talk.call("look")
+            found = self._look(role, name)
+        if found is None and role in ("button", "link"):
+            whole = "" if name.endswith("$") else "*"
+            return f"role={role}[name{whole}={json.dumps(re.split(r'[|$+]', name)[0])} i]"
         if found is None:
-            raise NotShown(f"no {role} {name} in\n{self._text}")
+            found = find_ref(await self._talk.call("browser_snapshot"), role, name)
+        if found is None:
+            raise NotShown(f"no {role} {name} in\n{self._talk.last}")
         return found
 
     def _look(self, role: str, name: str) -> str | None:
@@ -92,9 +100,11 @@ class BesideReader:
         return find_target(self._text, name, " ")
 
     async def has_moved(self) -> None:
+        """Note that the page changed."""
         self._text = ""
 
     async def see_end(self) -> None:
+        """Read what came of the last step."""
         await self._talk.call("look")
 
 
@@ -145,34 +155,61 @@ async def use_wrapped(talk: Conversation, job: ConversationJob, url: str) -> Non
 
 async def use_beside(talk: Conversation, job: ConversationJob, url: str) -> None:
     """Periplus goes to the form's screen, Playwright's tools act there."""
-    await go_to_form(talk, job, url)
-    await sign_in_where_asked(talk, job)
-    await follow_with_playwright(talk, BesideReader(talk), [*job.known_way, *job.form])
+    way = await reach_form(talk, job, url)
+    await follow_with_playwright(talk, BesideReader(talk), [*way, *job.form])
 
 
 # -- with Periplus' own browser ----------------------------------------------------------------------
 
 
-async def go_to_form(talk: Conversation, job: ConversationJob, url: str) -> None:
-    """Go to the known screen with the form; signing in is part of the way."""
+async def reach_form(talk: Conversation, job: ConversationJob, url: str) -> Sequence[Step]:
+    """Go to the known screen with the form; signing in is part of the way. Returns what is to be done before the form."""
     await talk.call("go_to", url=f"{url}{job.start}")
     screen = _screen_in(talk.answers, job)
     if screen is None:
-        await talk.call("search_knowledge", website_id=website_of(job.application), query=job.query, kinds=["screen"])  # fmt: skip
+        website = website_of(job.application)
+        await talk.call("search_knowledge", website_id=website, query=job.query, kinds=["screen"])
         screen = _screen_in(talk.answers, job)
-    if screen is None:
-        raise NotShown(f"no screen {job.screen} in {talk.answers}")
+    if screen is not None and await _go_to_screen(talk, job, screen, url):
+        return job.known_way
+    if "logout" not in _last_page(talk):
+        await _act(talk, job.sign_in)
+    return job.way
+
+
+async def _go_to_screen(talk: Conversation, job: ConversationJob, screen: str, url: str) -> bool:
+    """Go to a screen, signed in; return whether the page shows what the job needs."""
     told = await talk.call("go_to", screen=screen)
     asked = re.search(r"needs the input '(\w+)'", told)
     if asked is not None:
-        await talk.call("go_to", screen=screen, inputs={asked[1]: job.account})
-
-
-async def sign_in_where_asked(talk: Conversation, job: ConversationJob) -> None:
-    """Sign in if the page shows the fields for it, and not those of the job."""
-    fields = [each.name for step in job.sign_in if isinstance(step, Fill) for each in step.fields]
-    if any(find_id(talk.last, name) for name in fields):
+        told = await talk.call("go_to", screen=screen, inputs={asked[1]: job.account})
+    if told.startswith("not at"):
+        return False
+    if _shows_sign_in(_last_page(talk), job):
         await _act(talk, job.sign_in)
+    elif not job.known_way and not _shows_form(talk, job):  # signed out: the page has no form
+        await talk.call("go_to", url=f"{url}{job.start}")
+        await _act(talk, job.sign_in)
+        await talk.call("go_to", screen=screen)
+    return True
+
+
+def _last_page(talk: Conversation) -> str:
+    """Return the last answer that says all of a page."""
+    return next(each for each in reversed(talk.answers) if ": as before" not in each and " http" in each)
+
+
+def _shows_sign_in(page: str, job: ConversationJob) -> bool:
+    fields = [each.name for step in job.sign_in if isinstance(step, Fill) for each in step.fields]
+    return any(find_id(page, name) or find_in_outline(page, "textbox", name) for name in fields)
+
+
+def _shows_form(talk: Conversation, job: ConversationJob) -> bool:
+    fields = [each for step in job.form if isinstance(step, Fill) for each in step.fields]
+    page = _last_page(talk)
+    return any(
+        find_id(page, each.name, each.role) or find_in_outline(page, each.role, each.name) for each in fields
+    )
 
 
 def _screen_in(answers: Sequence[str], job: ConversationJob) -> str | None:
@@ -182,9 +219,8 @@ def _screen_in(answers: Sequence[str], job: ConversationJob) -> str | None:
 
 async def use_known_pages(talk: Conversation, job: ConversationJob, url: str) -> None:
     """`mcp --browser`, step by step on known pages."""
-    await go_to_form(talk, job, url)
-    await sign_in_where_asked(talk, job)
-    await _act(talk, [*job.known_way, *job.form])
+    way = await reach_form(talk, job, url)
+    await _act(talk, [*way, *job.form])
 
 
 async def use_unknown_pages(talk: Conversation, job: ConversationJob, url: str) -> None:
@@ -209,10 +245,11 @@ def _element(talk: Conversation, role: str, name: str) -> str:
         if outlined is not None:
             return outlined[0]
     for text in reversed(talk.answers):
-        known = find_id(text, name)
+        known = find_id(text, name, role)
         if known is not None:
             return known
-    return re.split(r"[|$+]", name)[0]
+    words = re.split(r"[|$+]", name)[0]
+    return f"{words} button" if role == "button" else words
 
 
 async def use_task(talk: Conversation, job: ConversationJob, url: str) -> None:
@@ -253,15 +290,15 @@ def name_inputs(listed: str, task: str, values: Mapping[str, object]) -> dict[st
 
 
 def find_ref(snapshot: str, role: str, name: str) -> str | None:
-    """Return the reference of a control in a snapshot of Playwright's server, by its name or by the words before it.
+    r"""Return the reference of a control in a snapshot of Playwright's server, by its name or by the words before it.
 
     `NAME+1` is the second one after the words.
 
     >>> find_ref('- button "Save" [ref=e5]', "button", "Save")
     'e5'
-    >>> find_ref('- rowheader "Title" [ref=e1]\\n- cell [ref=e2]:\\n  - textbox [ref=e3]', "textbox", "Title")
+    >>> find_ref('- rowheader "Title" [ref=e1]\n- cell [ref=e2]:\n  - textbox [ref=e3]', "textbox", "Title")
     'e3'
-    >>> find_ref('- text: Login\\n- textbox [ref=e3]\\n- textbox [ref=e4]', "textbox", "Login+1")
+    >>> find_ref('- text: Login\n- textbox [ref=e3]\n- textbox [ref=e4]', "textbox", "Login+1")
     'e4'
     """
     found = re.search(rf'\b{role} "(?:{_begins(name)})[^"\n]*"[^\n]*?\[ref=(\w+)\]', snapshot, re.IGNORECASE)
@@ -317,9 +354,9 @@ def find_target(text: str, name: str, between: str) -> str | None:
 
 
 def find_leading(text: str, screen: str) -> str | None:
-    """Return the target of a known element that leads to a screen.
+    r"""Return the target of a known element that leads to a screen.
 
-    >>> find_leading('click a -> home, b -> new\\ntargets: a=e1, b=e2', "new")
+    >>> find_leading('click a -> home, b -> new\ntargets: a=e1, b=e2', "new")
     'e2'
     """
     leading = re.search(rf"(\w+) -> {screen}\b", text)
@@ -329,18 +366,33 @@ def find_leading(text: str, screen: str) -> str | None:
 def _read_targets(text: str, between: str) -> dict[str, str]:
     line = _TARGETS.search(text)
     parts = re.split(r", (?=\w+[ =])", line[1]) if line is not None else ()
-    return dict((each.partition(between)[0], each.partition(between)[2]) for each in parts)
+    return {each.partition(between)[0]: each.partition(between)[2] for each in parts}
 
 
-def find_id(text: str, name: str) -> str | None:
-    """Return the id of a known element whose words begin like the name.
+def find_id(text: str, name: str, role: str = "textbox") -> str | None:
+    r"""Return the id of a known element whose words begin like the name, and whose kind fits the role.
 
-    >>> find_id("on new:\\nfill title_field*, note_field", "Change Note")
-    >>> find_id("on new:\\nfill title_field*, note_field", "Title")
+    >>> find_id("on new:\nfill title_field*, note_field", "Change Note")
+    >>> find_id("on new:\nfill title_field*, note_field", "Title")
     'title_field'
+    >>> find_id("on new:\nclick login_link, login_button", "Login", "button")
+    'login_button'
     """
-    found = re.search(rf"(?:^| )((?:{_as_id(name)})\w*)\*?(?=[,\s]|$)", text, re.MULTILINE)
-    return None if found is None or "_" not in found[1] else found[1]
+    for found in re.finditer(rf"(?:^| )((?:{_as_id(name)})\w*)\*?(?=[,\s]|$)", text, re.MULTILINE):
+        words = re.sub(r"_\d+$", "", found[1]).split("_")
+        kind = next((each for each, ends in _ENDS.items() if words[-1] in ends), role)
+        if len(words) > 1 and kind == role:
+            return found[1]
+    return None
+
+
+_ENDS = {
+    "button": ("button",),
+    "link": ("link",),
+    "combobox": ("dropdown", "select"),
+    "textbox": ("field", "input"),
+    "checkbox": ("checkbox",),
+}
 
 
 def _begins(name: str) -> str:

@@ -176,7 +176,7 @@ JOBS = (
         (Press("link", "Show All"), Press("link", "Dark mode for the timetable")),
         (_fill(Field("Title", "Timetable in dark colours")), Press("button", "Submit Changes")),
         r"list_of_issues", "issues", "do_rename_issue",
-        {"title": "Dark mode for the timetable", "new title": "Timetable in dark colours"},
+        {"title": "Dark mode for the timetable", "title_2": "Timetable in dark colours"},
         lambda state: _has(state["issues"], title="Timetable in dark colours"),
         "admin", _ADMIN_SECRETS,
         known_way=(Press("link", "Dark mode for the timetable"),),
@@ -198,7 +198,7 @@ JOBS = (
     ),
     ConversationJob(
         "trac", "add_component", "/", _TRAC_SIGN_IN,
-        (Press("link", "Admin"), Press("link", "Components")),
+        (Press("link", "Admin$"), Press("link", "Components")),
         (
             _fill(Field("Name", "Fountain"), Field("Owner", "ingrid")),
             Press("button", "Add$"),

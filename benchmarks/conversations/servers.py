@@ -67,13 +67,15 @@ async def in_front(knowledge: Knowledge) -> AsyncIterator[Client]:
 @asynccontextmanager
 async def beside(knowledge: Knowledge) -> AsyncIterator[tuple[Client, Client]]:
     """Both servers in one running Chrome: Periplus' client, Playwright's client."""
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as made:
-        with given_chrome(Path(made), ["about:blank"]) as chrome:
-            async with (
-                _connect(_playwright(made, "--cdp-endpoint", chrome.endpoint)) as theirs,
-                _connect(knowledge.server("--cdp-endpoint", chrome.endpoint)) as ours,
-            ):
-                yield ours, theirs
+    with (
+        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as made,
+        given_chrome(Path(made), ["about:blank"]) as chrome,
+    ):
+        async with (
+            _connect(_playwright(made, "--cdp-endpoint", chrome.endpoint)) as theirs,
+            _connect(knowledge.server("--cdp-endpoint", chrome.endpoint)) as ours,
+        ):
+            yield ours, theirs
 
 
 def _playwright(folder: str, *options: str) -> StdioServerParameters:

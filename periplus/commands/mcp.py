@@ -32,8 +32,8 @@ from periplus.log_setup import log_to_stderr
 from periplus.mcp_settings import load_mcp_settings
 from periplus.run_store_adapters import open_run_store
 from periplus.server_sockets import format_url_host, open_listening_socket, parse_base_urls, proxy_options
-from periplus.settings import load_settings
 from periplus.session_setup import BrowserOptions
+from periplus.settings import load_settings
 from periplus.store_selection import ArangoUrl, MongoUrl, open_selected_stores
 
 if TYPE_CHECKING:

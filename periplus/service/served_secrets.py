@@ -2,49 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
-from typing import Self
 
 from kb_schema.placeholders import find_secret_names
 from kb_schema.url_patterns import origin_of
 from kb_schema.verification import Requirement
 from kb_schema.websites import Website
 from periplus.errors import UserError
+from periplus.named_secrets import ServedSecret
 from periplus.vault_setup import open_vault
 from periplus.verifier_ports import NO_SITE, SiteGrant
 
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,199}")
-_WEBSITE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.\-]{0,199}")
-
 WebsiteReader = Callable[[], Awaitable[Sequence[Website]]]
 """Reads the websites of the knowledge base."""
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class ServedSecret:
-    """A secret of one website."""
-
-    website: str
-    """Its id in the knowledge base, or its origin (`https://shop.example.com`)."""
-    name: str
-
-    @classmethod
-    def parse(cls, text: str) -> Self:
-        """Read `WEBSITE/NAME`. Raises `ValueError` that says what to write."""
-        website, _, name = text.rpartition("/")
-        if not website:
-            raise ValueError(f"{text!r} names no website: write WEBSITE/{text}, with its id or https://host")
-        origin = origin_of(website) if "://" in website else ""
-        if not _NAME.fullmatch(name) or not (origin == website or _WEBSITE.fullmatch(website)):
-            raise ValueError(f"{text!r} is not WEBSITE/NAME, with a website's id or https://host, and no `*`")
-        return cls(website, name)
-
-    @property
-    def vault_id(self) -> str:
-        """The name of the website in the sources of secrets (docs/inputs.md): its id, or its host."""
-        return self.website.partition("://")[2] or self.website
 
 
 class SecretRefused(Exception):

@@ -10,14 +10,14 @@ from collections.abc import Iterator
 from typing import Annotated
 
 from pydantic import Field, SecretStr, ValidationInfo, field_validator
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from pydantic_settings import NoDecode, SettingsConfigDict
 
 from kb_schema.url_patterns import is_web_address, origin_of
 from mcp_server.security.access_scopes import SCOPES
 from mcp_server.security.bearer_tokens import TokenEntry, mint_token
 from mcp_server.security.bearer_tokens import digest_token as digest_of
 from periplus.errors import UserError
-from periplus.service.served_secrets import ServedSecret
+from periplus.named_secrets import NamedSecretSettings
 from periplus.settings import read_settings
 
 SHORTEST_KEY = 16
@@ -25,7 +25,7 @@ SHORTEST_KEY = 16
 _NAMED = re.compile(r"(?P<name>[A-Za-z][A-Za-z0-9_-]{0,39}):(?P<key>.+)")
 
 
-class ServeSettings(BaseSettings):
+class ServeSettings(NamedSecretSettings):
     """The settings, read when the service starts."""
 
     model_config = SettingsConfigDict(
@@ -55,10 +55,6 @@ class ServeSettings(BaseSettings):
     serve_webhooks: Annotated[frozenset[str], NoDecode] = frozenset()
     """Origins that webhooks may have, separated by commas, such as `https://ci.example.com`."""
 
-    serve_secrets: Annotated[frozenset[ServedSecret], NoDecode] = frozenset()
-    """Secrets that clients' steps may use as `{secret:NAME}`, each `WEBSITE/NAME`, separated by commas. WEBSITE is
-    the id of a website in the knowledge base, or `https://host`; the secret is typed on its origins only."""
-
     @field_validator("cors_origins", mode="before")
     @classmethod
     def _listed(cls, value: object) -> object:
@@ -75,11 +71,6 @@ class ServeSettings(BaseSettings):
             if origin_of(each) != each.rstrip("/").lower() or not is_web_address(each):
                 raise ValueError(f"expected an origin such as https://ci.example.com, found {each!r}")
         return frozenset(map(origin_of, _split(value)))
-
-    @field_validator("serve_secrets", mode="before")
-    @classmethod
-    def _named(cls, value: object) -> object:
-        return frozenset(map(ServedSecret.parse, _split(value))) if isinstance(value, str) else value
 
     def key_entries(self) -> list[TokenEntry]:
         """Return the keys as token entries, which contain only digests. Raises `UserError` for a short key."""

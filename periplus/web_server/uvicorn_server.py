@@ -13,9 +13,9 @@ from collections.abc import Iterator
 import structlog
 import uvicorn
 
+from periplus.server_sockets import proxy_options
 from periplus.service.run_queue import RunQueue
 from periplus.service.visits.visit_registry import VisitRegistry
-from periplus.server_sockets import proxy_options
 from periplus.settings import load_settings
 from periplus.signals import on_signals
 from periplus.web_server.asgi_app import ServiceApp

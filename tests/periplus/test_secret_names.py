@@ -10,7 +10,6 @@ from typing import Any, get_type_hints
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from mcp import Client
 
 from mcp_server.tool_server import ToolServer

@@ -81,8 +81,8 @@ class FileVault:
 
     def _find(self, name: str) -> str | None:
         if self._path.is_dir():
-            own = self._path / self._website_id / name
-            for path in (own, self._path / name) if self._general(name) else (own,):
+            of_website = self._path / self._website_id / name
+            for path in (of_website, self._path / name) if self._general(name) else (of_website,):
                 if path.is_file():
                     return _text_of(path).removesuffix("\n").removesuffix("\r")
             return None

@@ -7,7 +7,8 @@ import pytest
 from kb_schema.verification import Requirement, RequirementStep
 from kb_schema.websites import Website
 from periplus.errors import UserError
-from periplus.service.served_secrets import SecretRefused, ServedSecret, ServedSecrets
+from periplus.named_secrets import ServedSecret
+from periplus.service.served_secrets import SecretRefused, ServedSecrets
 from periplus.service.service_settings import load_serve_settings
 from periplus.verifier_ports import NO_SITE
 from tests.periplus.service.service_support import KEY, STEPS, served
