@@ -36,6 +36,10 @@ class OutcomeKind:
     """The value is a text that the page says somewhere: other words may have taken its place."""
 
 
+STATES = frozenset(
+    {"field_populated", "field_value", "field_empty", "checked", "unchecked", "selected", "text", "enabled", "disabled"}
+)
+"""Outcomes that may hold before a press is answered, because of what was entered: they must hold at the end."""
 OUTCOMES: dict[str, OutcomeKind] = {}
 _BY_NAME: dict[str, str] = {}
 

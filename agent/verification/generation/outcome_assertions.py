@@ -17,8 +17,8 @@ from agent.playwright_locators.expression_candidates import list_locator_candida
 from agent.verification.generation.errors import CannotBeWritten
 from agent.verification.generation.function_body import FunctionBody
 from agent.verification.generation.generated_urls import escape_pattern, url_pattern
-from kb_schema.action_types import canonical
-from kb_schema.expected_outcomes import OUTCOMES
+from kb_schema.action_types import ACTION_TYPES, canonical
+from kb_schema.expected_outcomes import OUTCOMES, STATES
 from kb_schema.locator_expressions import Expression, LocatorLink, python_regex, python_string, to_source
 from kb_schema.registry import Registry
 from kb_schema.selectors import NameStrategy, Selector, SemanticStrategy, ValueStrategy
@@ -134,11 +134,18 @@ _LAST = ("no_console_errors",)
 def write_checks(body: FunctionBody, step: PlanStep) -> list[str]:
     """Return the assertions of a step's outcomes. Raises `CannotBeWritten`."""
     lines: list[str] = []
-    for check in sorted(step.checks, key=lambda each: each.outcome.kind in _LAST):
+    kind = ACTION_TYPES.get(canonical(step.intent.action) or "")
+    presses = kind is not None and not kind.idempotent
+    for check in sorted(step.checks, key=lambda each: _rank(each.outcome.kind, presses=presses)):
         if check.outcome.kind not in ASSERTION_WRITERS:
             raise CannotBeWritten(step, f"the outcome `{check.outcome.said}` cannot be written as a test")
         lines += ASSERTION_WRITERS[check.outcome.kind](AssertionWriting(body, step, check))
     return lines
+
+
+def _rank(kind: str, *, presses: bool) -> int:
+    """Order assertions: what a field holds after a press is asserted when the texts show that it was answered."""
+    return 2 if kind in _LAST else int(presses and kind in STATES)
 
 
 # -- fields ------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from agent.verification.page_checks.outcome_conditions import (
     build_outcome_query,
 )
 from agent.verification.page_checks.verification_page import VerificationPage
-from kb_schema.expected_outcomes import OUTCOMES
+from kb_schema.expected_outcomes import OUTCOMES, STATES
 from kb_schema.probes import (
     ProbeAnswer,
     ProbeFacts,
@@ -39,20 +39,6 @@ ANSWER_S = 1.0
 """How long a loaded page may take to answer, beyond the timeout."""
 REST_S = 0.15
 """How long a page must show the same after the answers to a press: frameworks draw within some frames."""
-_STATES = frozenset(
-    {
-        "field_populated",
-        "field_value",
-        "field_empty",
-        "checked",
-        "unchecked",
-        "selected",
-        "text",
-        "enabled",
-        "disabled",
-    }
-)
-"""Outcomes that may hold before the answer to a press, because of what was entered."""
 NOT_SEEN = PageFacts("", "", "loading")
 """The facts of a page that is still loading."""
 
@@ -128,7 +114,7 @@ async def evaluate_checks_until_held(
         asked = site_page.pressed and site_page.monitor.asked
         settled = rested or not asked
         for number, each in enumerate(now.asked):
-            if each.lasting or (asked and cases[number].check.outcome.kind in _STATES):
+            if each.lasting or (asked and cases[number].check.outcome.kind in STATES):
                 continue
             if number in before:
                 now.verdicts[number] = before[number]
