@@ -37,7 +37,17 @@ class OutcomeKind:
 
 
 STATES = frozenset(
-    {"field_populated", "field_value", "field_empty", "checked", "unchecked", "selected", "text", "enabled", "disabled"}
+    {
+        "field_populated",
+        "field_value",
+        "field_empty",
+        "checked",
+        "unchecked",
+        "selected",
+        "text",
+        "enabled",
+        "disabled",
+    }
 )
 """Outcomes that may hold before a press is answered, because of what was entered: they must hold at the end."""
 OUTCOMES: dict[str, OutcomeKind] = {}
