@@ -44,6 +44,7 @@ async def measure(port: int, server: int, clients: int) -> Round:
 
     async def work(number: int) -> None:
         async with Client(address) as client:
+            await client.list_tools()  # else the first call asks for them, to check its answer
             await ready.wait()
             for turn in range(number, CALLS_A_ROUND, clients):
                 tool, own = CALLS[turn % len(CALLS)]
