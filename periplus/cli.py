@@ -10,6 +10,7 @@ import importlib
 import io
 import os
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, NoReturn
 
@@ -18,6 +19,9 @@ from typer.core import TyperGroup
 
 from periplus import __version__
 from periplus.command_index import read_indexed_app
+
+AS_LIKE = 0.1
+"""How much less like a wrong option another one may be than the likeliest, to be named with it."""
 
 _UsageError: Any = typer.BadParameter.__base__
 """What typer raises for arguments that a command does not take; typer itself does not export it."""
@@ -183,6 +187,14 @@ app = typer.Typer(
 )
 
 
+def _keep_closest(option: str, meant: Sequence[str]) -> list[str]:
+    """Return the options that are nearly as like the wrong one as the likeliest: click lists all that are a little like it."""
+    from difflib import SequenceMatcher  # noqa: PLC0415 - only needed after an error
+
+    likeness = {each: SequenceMatcher(None, option, each).ratio() for each in meant}
+    return [each for each in meant if likeness[each] > max(likeness.values()) - AS_LIKE]
+
+
 def _report_usage(error: Any) -> NoReturn:
     """Print what is wrong with the arguments, without boxes and line breaks, and end the process with code 2."""
     if type(error).__name__ == "NoArgsIsHelpError":
@@ -196,7 +208,8 @@ def _report_usage(error: Any) -> NoReturn:
     fix = f"`{command} --help` shows how it is used"
     meant = getattr(error, "possibilities", None)
     if meant:
-        text, fix = f"no option {error.option_name}", f"did you mean {' or '.join(meant)}?"
+        likely = _keep_closest(error.option_name, meant)
+        text, fix = f"no option {error.option_name}", f"did you mean {' or '.join(likely)}?"
     elif close:
         fix = f"did you mean {close}"
     text = text.rstrip(".")
