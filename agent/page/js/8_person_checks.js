@@ -11,8 +11,9 @@ function watchPasskeys() {
   const proto = typeof CredentialsContainer === "undefined" ? null : CredentialsContainer.prototype;
   for (const name of proto ? ["get", "create"] : []) {
     const own = proto[name];
-    const asks = { [name](options) {
-      const answer = Reflect.apply(own, this, arguments);
+    const asks = { [name](...given) {
+      const [options] = given;
+      const answer = Reflect.apply(own, this, given);
       if (!options || !options.publicKey || options.mediation === "conditional") return answer;
       passkeyNotes.pending += 1;
       const over = () => { passkeyNotes.pending -= 1; };
