@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Annotated, Self
 
-from pydantic import field_validator
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from pydantic import BeforeValidator
+from pydantic_settings import NoDecode
 
 from kb_schema.url_patterns import origin_of
 
@@ -40,20 +40,11 @@ class ServedSecret:
         return self.website.partition("://")[2] or self.website
 
 
-class NamedSecretSettings(BaseSettings):
-    """The setting, read when a vault is opened for a client."""
+def _parse_all(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    return frozenset(ServedSecret.parse(each.strip()) for each in value.split(",") if each.strip())
 
-    model_config = SettingsConfigDict(
-        env_prefix="PERIPLUS_", env_ignore_empty=True, frozen=True, extra="ignore"
-    )
 
-    serve_secrets: Annotated[frozenset[ServedSecret], NoDecode] = frozenset()
-    """Secrets that clients may use, each `WEBSITE/NAME`, separated by commas. WEBSITE is the id of a website in the
-    knowledge base, or `https://host`; the secret is typed on its origins only."""
-
-    @field_validator("serve_secrets", mode="before")
-    @classmethod
-    def _named(cls, value: object) -> object:
-        if not isinstance(value, str):
-            return value
-        return frozenset(ServedSecret.parse(each.strip()) for each in value.split(",") if each.strip())
+NamedSecrets = Annotated[frozenset[ServedSecret], NoDecode, BeforeValidator(_parse_all)]
+"""The value of `PERIPLUS_SERVE_SECRETS`: each `WEBSITE/NAME`, separated by commas."""

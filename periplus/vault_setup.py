@@ -21,7 +21,7 @@ from agent.execution.values.secret_vaults import (
 from agent.run_context import Vault
 from kb_store.audit.audit_recorder import record_async
 from periplus.errors import UserError
-from periplus.named_secrets import NamedSecretSettings
+from periplus.named_secrets import NamedSecrets
 from periplus.settings import read_settings
 
 
@@ -36,6 +36,8 @@ class SecretSettings(BaseSettings):
     """A YAML or JSON file of secrets that only its owner can read, or a folder with one file per secret."""
     keyring: bool = True
     """Whether to use the system's keyring, if its library is installed."""
+    serve_secrets: NamedSecrets = frozenset()
+    """General secrets that runs for clients over HTTP may use, each `WEBSITE/NAME`, separated by commas."""
 
 
 class _AuditedVault:
@@ -80,7 +82,7 @@ def _permit_named(website_id: str) -> Permits:
     """Permit the general secrets that the operator named for a website."""
     named = {
         secret_variable_name(each.name)
-        for each in read_settings(NamedSecretSettings, {}).serve_secrets
+        for each in read_settings(SecretSettings, {}).serve_secrets
         if each.website == website_id
     }
     return lambda name: secret_variable_name(name.removesuffix(SUFFIX)) in named

@@ -10,14 +10,14 @@ from collections.abc import Iterator
 from typing import Annotated
 
 from pydantic import Field, SecretStr, ValidationInfo, field_validator
-from pydantic_settings import NoDecode, SettingsConfigDict
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from kb_schema.url_patterns import is_web_address, origin_of
 from mcp_server.security.access_scopes import SCOPES
 from mcp_server.security.bearer_tokens import TokenEntry, mint_token
 from mcp_server.security.bearer_tokens import digest_token as digest_of
 from periplus.errors import UserError
-from periplus.named_secrets import NamedSecretSettings
+from periplus.named_secrets import NamedSecrets
 from periplus.settings import read_settings
 
 SHORTEST_KEY = 16
@@ -25,7 +25,7 @@ SHORTEST_KEY = 16
 _NAMED = re.compile(r"(?P<name>[A-Za-z][A-Za-z0-9_-]{0,39}):(?P<key>.+)")
 
 
-class ServeSettings(NamedSecretSettings):
+class ServeSettings(BaseSettings):
     """The settings, read when the service starts."""
 
     model_config = SettingsConfigDict(
@@ -47,6 +47,9 @@ class ServeSettings(NamedSecretSettings):
     """Maximum number of queued runs; further ones are answered with 503."""
     serve_max_body_bytes: int = Field(default=1_000_000, ge=1_000, le=100_000_000)
     """Maximum size of a request body."""
+    serve_secrets: NamedSecrets = frozenset()
+    """Secrets that clients' steps may use as `{secret:NAME}`, each `WEBSITE/NAME`, separated by commas. WEBSITE is
+    the id of a website in the knowledge base, or `https://host`; the secret is typed on its origins only."""
 
     serve_jobs: int = Field(default=1, ge=1, le=16)
     """Maximum number of jobs (tasks, verifications, maps, demos) that run at a time."""

@@ -12,8 +12,8 @@ function watchPasskeys() {
   for (const name of proto ? ["get", "create"] : []) {
     const own = proto[name];
     const asks = { [name](...given) {
+      const [options] = given;
       const answer = Reflect.apply(own, this, given);
-      const options = given[0];
       if (!options || !options.publicKey || options.mediation === "conditional") return answer;
       passkeyNotes.pending += 1;
       const over = () => { passkeyNotes.pending -= 1; };
