@@ -232,7 +232,7 @@ async def test_every_body_of_every_request_refuses_it_at_every_depth(service):
                     assert way[0] in answer.text, (path, way, answer.text)
     assert asked > 15
     assert all(way[0] == "steps" for way in typed)
-    assert service.quick.seen == []
+    assert service.quick.began == []
 
 
 def _put(value: Any, way: tuple[str, ...], text: str) -> Any:
