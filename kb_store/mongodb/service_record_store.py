@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pymongo import ASCENDING, DESCENDING, IndexModel
 from pymongo.errors import DuplicateKeyError
 
-from kb_schema.service_records import ServiceRecord
 from kb_store.mongodb.connection import MongoConnection
 from kb_store.runs.service_record_store import format_sort_time, with_next_revision
 
@@ -20,7 +19,10 @@ INDEXES = (
     IndexModel([("kind", ASCENDING), ("owner", ASCENDING), ("at", DESCENDING)]),
 )
 
-R = TypeVar("R", bound=ServiceRecord)
+if TYPE_CHECKING:
+    from kb_schema.service_records import ServiceRecord
+
+R = TypeVar("R", bound="ServiceRecord")
 
 
 class MongoServiceRecordStore:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from kb_schema.service_records import ServiceRecord
+if TYPE_CHECKING:
+    from kb_schema.service_records import ServiceRecord
 
-R = TypeVar("R", bound=ServiceRecord)
+R = TypeVar("R", bound="ServiceRecord")
 
 
 class ServiceRecordStore(Protocol):

@@ -5,13 +5,15 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Collection, Sequence
 from datetime import datetime
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from kb_schema.service_records import ServiceRecord
 from kb_store.runs.service_record_store import format_sort_time, with_next_revision
 from kb_store.sqlite.database import SqliteDatabase
 
-R = TypeVar("R", bound=ServiceRecord)
+if TYPE_CHECKING:
+    from kb_schema.service_records import ServiceRecord
+
+R = TypeVar("R", bound="ServiceRecord")
 
 _ADD = (
     "INSERT INTO service_records (kind, key, state, owner, at, revision, body) VALUES (?, ?, ?, ?, ?, ?, ?) "

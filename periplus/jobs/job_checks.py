@@ -66,11 +66,15 @@ class OrderChecker:
     def _check_file(self, name: str) -> None:
         path = self.files / name
         if not self._is_inside(path):
-            raise UserError(f"{name!r} is not in the folder of files", fix=f"put it into {self.files}")
+            raise UserError(
+                f"{name!r} is not in the folder of files",
+                fix=f"put it into the folder `{self.files.name}` of the service",
+            )
         if not path.is_file():
             raise UserError(
                 f"there is no file {name!r} in the folder of files",
-                fix=did_you_mean(name, self.list_files()) or f"put it into {self.files}",
+                fix=did_you_mean(name, self.list_files())
+                or f"put it into the folder `{self.files.name}` of the service",
             )
 
     def _is_inside(self, path: Path) -> bool:

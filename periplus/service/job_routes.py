@@ -24,6 +24,7 @@ from periplus.jobs.cron_times import describe_cron, find_next_time
 from periplus.jobs.job_performers import OUTPUT, read_tail
 from periplus.jobs.job_runner import JOBS, TooManyJobs
 from periplus.jobs.service_jobs import ServiceJobs, new_schedule_id
+from periplus.secret_names import find_secret_name
 from periplus.service.problem_details import ApiProblem, document_problems
 from periplus.service.refusals import translate_refusals
 
@@ -330,6 +331,7 @@ async def delete_schedule(schedule_id: ScheduleId, jobs: Jobs) -> None:
 
 async def submit_order(jobs: ServiceJobs, order: JobOrder, asked_by: str) -> StoredJob:
     """Check an order and store its job. Raises `ApiProblem`, `StoreError`."""
+    refuse_secret_names(order)
     with translate_refusals():
         await jobs.checker.check(order)
     try:
@@ -340,6 +342,7 @@ async def submit_order(jobs: ServiceJobs, order: JobOrder, asked_by: str) -> Sto
 
 async def save_schedule(jobs: ServiceJobs, body: ScheduleRequest, asked_by: str) -> Schedule:
     """Check and store a schedule. Raises `ApiProblem`, `StoreError`."""
+    refuse_secret_names(body)
     now = datetime.now(UTC)
     schedule = Schedule(
         schedule_id=new_schedule_id(),
@@ -351,6 +354,14 @@ async def save_schedule(jobs: ServiceJobs, body: ScheduleRequest, asked_by: str)
     with translate_refusals():
         await jobs.save_schedule(schedule)
     return schedule
+
+
+def refuse_secret_names(body: BaseModel) -> None:
+    """Raise `ApiProblem` for a `{secret:NAME}` anywhere in a body."""
+    wrong = find_secret_name(body.model_dump(mode="json"), "$")
+    if wrong is not None:
+        fix = "leave it out: secrets are found on the server (PERIPLUS_SECRET_NAME)"
+        raise ApiProblem(422, "invalid_request", wrong, fix=fix)
 
 
 async def find_job(jobs: ServiceJobs, job_id: str) -> StoredJob:

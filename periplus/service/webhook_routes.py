@@ -14,7 +14,7 @@ from kb_store.audit.audit_recorder import record_async
 from periplus.jobs.service_jobs import ServiceJobs
 from periplus.jobs.webhook_delivery import MOST_WEBHOOKS
 from periplus.runs.task_runs import new_run_id
-from periplus.service.job_routes import RECORD_ID, Jobs, name_asker
+from periplus.service.job_routes import RECORD_ID, Jobs, name_asker, refuse_secret_names
 from periplus.service.problem_details import ApiProblem, document_problems
 from periplus.service.refusals import translate_refusals
 
@@ -94,6 +94,7 @@ WebhookId = Annotated[str, InPath(pattern=RECORD_ID, description="As `POST /api/
 )
 async def make_webhook(request: Request, body: WebhookRequest, jobs: Jobs) -> NewWebhook:
     """Messages are signed with the secret in the answer, and sent again for nine hours if they fail."""
+    refuse_secret_names(body)
     with translate_refusals():
         jobs.webhooks.check_address(body.url)
     if len(await jobs.records.select(Webhook, limit=MOST_WEBHOOKS)) >= MOST_WEBHOOKS:

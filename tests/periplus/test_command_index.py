@@ -170,6 +170,7 @@ OF_STATUS = {
         "kb_schema.errors",
         "kb_schema.fingerprints",
         "kb_schema.kept_values",
+        "kb_schema.operating_system",
     ),
     *("kb_schema.lessons", "kb_schema.model_use", "kb_schema.objectives", "kb_schema.observed_outcomes"),
     *("kb_schema.public_names", "kb_schema.run_records", "kb_schema.run_storage", "kb_schema.selectors"),

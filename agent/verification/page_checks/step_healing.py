@@ -21,7 +21,7 @@ from agent.healing.rewording_search import find_reworded
 from agent.healing.word_search import ElementWords, find_by_words
 from agent.locators.page_fingerprints import PageFingerprints
 from agent.locators.page_index import PageIndex
-from agent.locators.page_scan import scan_page
+from agent.locators.page_scan import check_selectors, scan_page
 from agent.locators.stable_selectors import choose_selectors
 from agent.page.errors import GateFailed, GatePoint, PageError
 from agent.page.live_selectors import resolve_selector, summarize_selector
@@ -172,7 +172,18 @@ async def _pointed_out(
     fresh = site_page.keepable(
         PlanCheck(outcome=ExpectedOutcome(kind="visible", said=""), selector=selector, expression=expression)
     )
-    return step.model_copy(update={"selector": fresh.selector, "expression": fresh.expression})
+    index = await scan_page(site_page.page)
+    visible = [each for each in index.elements if each.visible]
+    leads = await check_selectors(site_page.page, index, [(each.at, selector) for each in visible])
+    seen = next((each for each, there in zip(visible, leads, strict=True) if there), None)
+    now = known if seen is None else PageFingerprints(index).of(seen.at)
+    return step.model_copy(
+        update={
+            "selector": fresh.selector,
+            "expression": fresh.expression,
+            "fingerprint": site_page.keepable(now),
+        }
+    )
 
 
 def _about(check: PlanCheck, selector: Selector | None) -> bool:
