@@ -145,7 +145,8 @@ def _note_name(turn: _HealingTurn, element: str, known: Fingerprint | None, seen
     """Note what was looked for and found, and its name if it is another one: its neighbours are known by it."""
     before, now = (None if each is None else each.name or each.label for each in (known, seen))
     turn.element = element
-    turn.found = f"{seen.role or seen.tag} {without_glyphs(now or seen.text or '')[:80]!r}"
+    called = without_glyphs(now or seen.text or "")[:80]
+    turn.found = f"{seen.role or seen.tag} {called!r}" if called else f"{seen.role or seen.tag} (an icon)"
     if before and now and words(before) != words(now):
         turn.site_page.renamed[words(before)] = now
 

@@ -266,7 +266,8 @@ def _done_already(case: StepFailureCase) -> Iterator[RuleFinding]:
 def _says_it_otherwise(case: StepFailureCase) -> Iterator[RuleFinding]:
     """A text that was expected did not come; one that says the same in other words did."""
     now = case.other_words
-    if now is None or not case.held or case.late or case.script_errors or case.broken or case.refusing:
+    refused = bool(case.refusing) and not case.wants_refusal
+    if now is None or not case.held or case.late or case.script_errors or case.broken or refused:
         return
     said = quote_excerpt(now)
     yield RuleFinding(

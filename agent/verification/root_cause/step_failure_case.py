@@ -36,7 +36,7 @@ _ECHO = "Failed to load resource"
 """The console's copy of a response that is evidence of its own."""
 _REFUSAL = re.compile(
     r"\b(not (right|valid|allowed|correct|accepted|match)|in(valid|correct)|wrong|must|required|cannot|"
-    r"can't|fail(ed|ure)?|error|enter|please|denied|expired|too (long|short|large|many)|already|at (least|most))\b",
+    r"can't|could( not|n't)|unable|fail(ed|ure)?|error|enter|please|denied|expired|too (long|short|large|many)|already|at (least|most))\b",
     re.IGNORECASE,
 )
 _TAKEN = re.compile(r"\b(already (exists?|taken|in use|used)|is taken|in use|duplicate)\b", re.IGNORECASE)
