@@ -24,13 +24,14 @@ from agent.healing.fingerprint_comparison import (
 from agent.locators.page_index import PageIndex
 from kb_schema.explorations import Danger
 from kb_schema.fingerprints import Fingerprint
-from kb_schema.text_similarity import are_opposite, is_destructive, meanings, undoes, words
+from kb_schema.text_similarity import SMALL_WORDS, are_opposite, is_destructive, meanings, undoes, words
 
 LONGEST_WORDS = 80
 """Characters. A longer text is content, not what a control is called."""
 _HARM: dict[Danger, int] = {"submits": 1, "uploads": 1, "sends": 2, "signs_out": 2, "pays": 3, "deletes": 3}
 _ANY_ACT = frozenset({"confirm", "submit", "ok", "continue", "accept"})
 """Words in ids of buttons that may do anything."""
+_NAMES_NOTHING = SMALL_WORDS | {"it", "them", "these", "those", "now"}
 _SYNONYMS = frozenset({"pays", "deletes", "signs_out"})
 """Dangers whose words all mean the same act. Others contain opposites: `publish` and `unpublish`."""
 
@@ -177,6 +178,8 @@ def list_harms(ours: str, theirs: str) -> Iterator[str]:
     """Yield why pressing a control that is called `theirs` would be the opposite of `ours`, or more harmful."""
     if is_destructive(theirs) and not is_destructive(ours) and not meanings(ours) & meanings(theirs):
         yield f"{theirs[:60]!r} destroys, {ours[:60]!r} did not"
+    if _destroys_more(ours, theirs):
+        yield f"{theirs[:60]!r} names something that {ours[:60]!r} did not"
     if are_opposite(ours, theirs) or (undoes(theirs) and not undoes(ours)):
         yield f"{theirs[:60]!r} is the opposite of {ours[:60]!r}"
     mine, its = (find_danger_in_words(each, pressed=True) for each in (ours, theirs))
@@ -187,6 +190,18 @@ def list_harms(ours: str, theirs: str) -> Iterator[str]:
     mine, its = (find_danger_in_words(each, pressed=False) for each in (ours, theirs))
     if mine is not None and its is not None and mine != its and not {mine[0], its[0]} <= _SYNONYMS:
         yield f"{theirs[:60]!r} may be the opposite"
+
+
+def _destroys_more(ours: str, theirs: str) -> bool:
+    """Whether other words for destroying name a thing that the recorded ones did not: `Delete account` for `Remove`."""
+    if not (is_destructive(ours) and is_destructive(theirs)):
+        return False
+    mine, its = (
+        {each for each in words(text) if each not in _NAMES_NOTHING and not is_destructive(each)}
+        for text in (ours, theirs)
+    )
+    same_verb = any(is_destructive(each) for each in set(words(ours)) & set(words(theirs)))
+    return not same_verb and bool(its - mine)
 
 
 def list_other_acts(ours: str, theirs: str) -> Iterator[str]:

@@ -204,3 +204,11 @@ async def test_the_id_of_an_element_of_our_own_recordings_is_no_word(blank_page)
 ])  # fmt: skip
 def test_opposites_are_known_by_prefixes_and_particles(ours, theirs, opposite):
     assert any("opposite" in each for each in list_harms(ours, theirs)) is opposite
+
+
+def test_a_thing_that_was_not_named_is_not_destroyed_under_another_verb():
+    assert "'Delete account' names something that 'Remove' did not" in list(
+        list_harms("Remove", "Delete account")
+    )
+    for ours, theirs in (("Remove", "Delete"), ("Remove", "Remove row"), ("Delete group", "Remove group")):
+        assert list(list_harms(ours, theirs)) == []
