@@ -29,7 +29,7 @@ from kb_schema.text_similarity import SMALL_WORDS, are_opposite, is_destructive,
 LONGEST_WORDS = 80
 """Characters. A longer text is content, not what a control is called."""
 _HARM: dict[Danger, int] = {"submits": 1, "uploads": 1, "sends": 2, "signs_out": 2, "pays": 3, "deletes": 3}
-_ANY_ACT = frozenset({"confirm", "submit", "ok", "continue", "accept"})
+ANY_ACT = frozenset({"confirm", "submit", "ok", "continue", "accept"})
 """Words in ids of buttons that may do anything."""
 _NAMES_NOTHING = SMALL_WORDS | {"it", "them", "these", "those", "now"}
 _SYNONYMS = frozenset({"pays", "deletes", "signs_out"})
@@ -71,7 +71,7 @@ class RecordedElement:
             return None
         for called in (recorded.test_id, recorded.attributes.get("id"), recorded.attributes.get("name")):
             acts = _list_acts(called or "")
-            if acts and not acts & _list_acts(theirs) and _ANY_ACT.isdisjoint(words(called or "")):
+            if acts and not acts & _list_acts(theirs) and ANY_ACT.isdisjoint(words(called or "")):
                 return f"recorded was {called!r}, there is {_describe(seen, theirs)} now; {theirs[:60]!r} destroys"
         return None
 

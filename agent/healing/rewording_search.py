@@ -16,17 +16,22 @@ from agent.healing.fingerprint_comparison import (
     kind_of,
 )
 from agent.healing.fingerprint_search import is_named_as, keeps_identifier, list_search_candidates
-from agent.healing.recorded_words import bears_words, find_harm, list_harms, list_other_acts, read_words
+from agent.healing.recorded_words import (
+    ANY_ACT,
+    bears_words,
+    find_harm,
+    list_harms,
+    list_other_acts,
+    read_words,
+)
 from agent.locators.page_index import PageIndex
 from kb_schema.fingerprints import Fingerprint
 from kb_schema.text_similarity import words
 
 _IDENTIFIERS = ("test id", "id", "name attribute")
 _MOST_OFFERED = 3
-_ANY_BUTTON = frozenset(
-    {"submit", "confirm", "ok", "continue", "accept", "go", "button", "btn", "action", "primary"}
-)
-"""Words of ids that buttons with any act have."""
+_ANY_BUTTON = ANY_ACT | {"go", "button", "btn", "action", "primary"}
+"""Words of which an id says nothing of what its button does."""
 
 
 @dataclass(frozen=True, slots=True)

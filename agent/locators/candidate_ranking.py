@@ -106,14 +106,9 @@ def _decide(found: Iterable[DiscoveryCandidate], wanted: ElementDescription) -> 
         return None
     rivals = [each for each in ranked if each.fit == ranked[0].fit]
     preferred = _preferred(wanted)
-    if not any(
-        map(preferred, rivals)
-    ):  # to click: rather a button with this tooltip than a field with this placeholder
-        rivals += [
-            each
-            for each in ranked
-            if each not in rivals and each.fit >= DiscoveryFit.PLURAL and preferred(each)
-        ]
+    if not any(map(preferred, rivals)):
+        # To click: rather a button with this tooltip than a field with this placeholder.
+        rivals += [each for each in ranked if each.fit >= DiscoveryFit.PLURAL and preferred(each)]
     for better in (_interactive, preferred, _hinted(wanted)):
         rivals = [each for each in rivals if better(each)] or rivals
     if len(rivals) == 1:

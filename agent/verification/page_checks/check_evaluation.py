@@ -106,12 +106,15 @@ async def evaluate_checks_until_held(
     """
     deadline = time.monotonic() + timeout_s
     before, rested = {} if met is None else met, False
+    expects_state = any(
+        each.check.outcome.kind in STATES for each in cases
+    )  # a request may only be on its way
     while True:
         left = max(0.0, deadline - time.monotonic())
         now = await _evaluate_within(site_page, cases, left) if await site_page.arrived(left) else None
         if now is None:
             return CheckResults([unknown("the site has not answered yet")] * len(cases), NOT_SEEN)
-        asked = site_page.pressed and site_page.monitor.asked
+        asked = site_page.pressed and (site_page.monitor.asked or expects_state)
         settled = rested or not asked
         for number, each in enumerate(now.asked):
             if each.lasting or (asked and cases[number].check.outcome.kind in STATES):

@@ -387,20 +387,21 @@ def _value_beside(index: PageIndex, element: IndexedElement) -> IndexedElement:
 
 async def texts_like(site_page: VerificationPage, words: str) -> list[str]:
     """Return the texts of the page that are most similar to a text, nearest first, without secrets."""
-    said = await list_visible_lines(site_page)
+    said = list_visible_lines(site_page, await scan_page(site_page.page))
     near = process.extract(
         words, said, scorer=fuzz.WRatio, score_cutoff=_ALIKE, limit=site_page.policy.most_nearest
     )
     return [text for text, _, _ in near]
 
 
-async def list_visible_lines(site_page: VerificationPage, *, kind: str | None = None) -> list[str]:
+def list_visible_lines(
+    site_page: VerificationPage, index: PageIndex, *, kind: str | None = None
+) -> list[str]:
     """Return the visible texts and names of the page in its order, each once, cut to 200 characters, without secrets.
 
     `kind`: only those that an outcome of this kind is about (`message`, `heading`, `dialog_opens`, else texts of no
     control), or `ENTRIES`.
     """
-    index = await scan_page(site_page.page)
     seen = (
         each for each in index.elements if each.visible and (kind is None or _is_about(index, each, kind))
     )
@@ -426,17 +427,16 @@ def is_message(element: IndexedElement) -> bool:
     return element.role in _SAID_ROLES or not _SAID_CLASSES.isdisjoint(element.classes)
 
 
-async def list_new_lines(
-    site_page: VerificationPage, words: str, *, kind: str | None = None
+def list_new_lines(
+    site_page: VerificationPage, index: PageIndex, words: str, *, kind: str | None = None
 ) -> tuple[str, ...]:
     """Return the texts that the page did not have before the last press, the one that means most the same as `words`
     first; none if they were not read then. `kind`: as of `list_visible_lines`.
     """
     if not site_page.lines_before:
         return ()
-    new = [
-        each for each in await list_visible_lines(site_page, kind=kind) if each not in site_page.lines_before
-    ]
+    said = list_visible_lines(site_page, index, kind=kind)
+    new = [each for each in said if each not in site_page.lines_before]
     return tuple(sorted(new, key=lambda each: -meaning_likeness(words, each))[:_MOST_NEW])
 
 

@@ -42,13 +42,10 @@ async def find_other_words(site_page: VerificationPage, step: PlanStep, check: P
     named = _keep_worded_strategies(check.selector, required.words)
     if named is not None and (await resolve_selector(site_page.page, named)).visible:
         return None
-    index = await scan_page(site_page.page, everything=True)
-    visible = [each for each in index.elements if each.visible]
-    leads = await check_selectors(site_page.page, index, [(each.at, check.selector) for each in visible])
-    found = next((each for each, there in zip(visible, leads, strict=True) if there), None)
-    if found is None or required.are_of(PageFingerprints(index).of(found.at)):
+    found = await fingerprint_led_to(site_page, check.selector, everything=True)
+    if found is None or required.are_of(found):
         return None
-    return f"{found.role or found.tag} {(found.name or found.label or found.text)[:80]!r}"
+    return f"{found.role or found.tag} {(found.name or found.label or found.text or '')[:80]!r}"
 
 
 async def require_named_words(site_page: VerificationPage, step: PlanStep) -> None:
@@ -65,15 +62,26 @@ async def require_named_words(site_page: VerificationPage, step: PlanStep) -> No
         return
     if (await resolve_selector(site_page.page, selector)).visible != 1:
         return  # the gate says why
-    index = await scan_page(site_page.page)
-    visible = [each for each in index.elements if each.visible]
-    leads = await check_selectors(site_page.page, index, [(each.at, selector) for each in visible])
-    found = next((each for each, there in zip(visible, leads, strict=True) if there), None)
-    theirs = None if found is None else read_same_words(known, PageFingerprints(index).of(found.at))
+    found = await fingerprint_led_to(site_page, selector)
+    theirs = None if found is None else read_same_words(known, found)
     if theirs is not None and _without_numbers(theirs) != _without_numbers(ours):
         raise ElementChanged(
             summarize_selector(selector), f"it is called {theirs[:80]!r}, not {ours[:80]!r}", by_words=True
         )
+
+
+async def fingerprint_led_to(
+    site_page: VerificationPage, selector: Selector, *, everything: bool = False
+) -> Fingerprint | None:
+    """Return the fingerprint of the first visible element that a selector leads to; None if there is none.
+
+    `everything`: also elements that are only read. Raises `PageGone`.
+    """
+    index = await scan_page(site_page.page, everything=everything)
+    visible = [each for each in index.elements if each.visible]
+    leads = await check_selectors(site_page.page, index, [(each.at, selector) for each in visible])
+    found = next((each for each, there in zip(visible, leads, strict=True) if there), None)
+    return None if found is None else PageFingerprints(index).of(found.at)
 
 
 def _without_numbers(text: str) -> tuple[str, ...]:

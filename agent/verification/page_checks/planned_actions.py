@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from agent.healing.identity_check import ElementIdentity, ElementSighting, check_identity, take_sighting
+from agent.locators.page_scan import scan_page
 from agent.page.action_requests import ActionPace, ActionRequest, PerformedAction
 from agent.page.actionability_gate import pass_gate
 from agent.page.errors import ActionMisused, PageGone
@@ -73,8 +74,9 @@ async def record_page_before(site_page: VerificationPage, intent: RequirementSte
     expects_text = any(OUTCOMES[each.kind].quotes for each in intent.expected)
     site_page.lines_before = site_page.entries_before = frozenset()
     if pressing and expects_text:
-        site_page.lines_before = frozenset(await list_visible_lines(site_page))
-        site_page.entries_before = frozenset(await list_visible_lines(site_page, kind=ENTRIES))
+        index = await scan_page(site_page.page)
+        site_page.lines_before = frozenset(list_visible_lines(site_page, index))
+        site_page.entries_before = frozenset(list_visible_lines(site_page, index, kind=ENTRIES))
 
 
 async def perform_planned_action(site_page: VerificationPage, step: PlanStep, gate_s: float) -> float:

@@ -9,6 +9,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
+from agent.locators.page_scan import scan_page
 from agent.page.errors import GateFailed, GatePoint, NavigationFailed, PageError
 from agent.page.live_selectors import resolve_selector, summarize_selector
 from agent.page.page_actions import perform_action
@@ -270,8 +271,9 @@ async def _build_outcome_failure(
             return await failure_evidence.collect_evidence(site_page, **known)
         known["received"] = await _received(site_page, step, wrong)
         wanted = check.outcome.value or ""
-        known["appeared"] = new = await list_new_lines(site_page, wanted)
-        known["in_its_place"] = await list_new_lines(site_page, wanted, kind=check.outcome.kind)
+        index = await scan_page(site_page.page)
+        known["appeared"] = new = list_new_lines(site_page, index, wanted)
+        known["in_its_place"] = list_new_lines(site_page, index, wanted, kind=check.outcome.kind)
         known["entries"] = list_named_entries(site_page, (wanted, *new))
         difference = await describe_difference(site_page, wrong.case, wrong.judged, wrong.number)
         known |= {"difference": difference, "message": str(difference)}

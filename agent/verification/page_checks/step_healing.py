@@ -21,7 +21,7 @@ from agent.healing.rewording_search import find_reworded
 from agent.healing.word_search import ElementWords, find_by_words
 from agent.locators.page_fingerprints import PageFingerprints
 from agent.locators.page_index import PageIndex
-from agent.locators.page_scan import check_selectors, scan_page
+from agent.locators.page_scan import scan_page
 from agent.locators.stable_selectors import choose_selectors
 from agent.page.errors import GateFailed, GatePoint, PageError
 from agent.page.live_selectors import resolve_selector, summarize_selector
@@ -29,7 +29,12 @@ from agent.page.page_watchdog import page_deadline
 from agent.telemetry import span
 from agent.verification.page_checks import planned_actions
 from agent.verification.page_checks.failure_evidence import FailedStep, StepHealing
-from agent.verification.page_checks.named_elements import ABSENT, find_acting_step, find_other_words
+from agent.verification.page_checks.named_elements import (
+    ABSENT,
+    find_acting_step,
+    find_other_words,
+    fingerprint_led_to,
+)
 from agent.verification.page_checks.named_rows import find_in_named_row
 from agent.verification.page_checks.overlay_dismissal import dismiss_overlay
 from agent.verification.page_checks.similar_elements import (
@@ -173,11 +178,7 @@ async def _pointed_out(
     fresh = site_page.keepable(
         PlanCheck(outcome=ExpectedOutcome(kind="visible", said=""), selector=selector, expression=expression)
     )
-    index = await scan_page(site_page.page)
-    visible = [each for each in index.elements if each.visible]
-    leads = await check_selectors(site_page.page, index, [(each.at, selector) for each in visible])
-    seen = next((each for each, there in zip(visible, leads, strict=True) if there), None)
-    now = known if seen is None else PageFingerprints(index).of(seen.at)
+    now = await fingerprint_led_to(site_page, selector) or known
     return step.model_copy(
         update={
             "selector": fresh.selector,
