@@ -128,7 +128,8 @@ async def test_a_message_about_another_entry_is_a_defect(site, open_site_page):
 
 
 ROWS = """<main><h1>Crew</h1><table><tr><td>Emil</td><td><form onsubmit="said.textContent='out'; return false">
-<button id=out name=act value=out>Remove</button></form></td></tr></table><a id=no href="#list">Cancel</a><p id=said role=status></p></main>"""
+<button name=action value=out>Remove</button></form></td></tr><tr><td>Cleo</td><td><form onsubmit="return false">
+<button name=action value=in>Remove</button></form></td></tr></table><a id=no href="/list">Cancel</a><p id=said role=status></p></main>"""
 
 
 async def test_a_button_found_without_its_words_is_healed_by_name_or_left_alone(site, open_site_page):
@@ -136,7 +137,9 @@ async def test_a_button_found_without_its_words_is_healed_by_name_or_left_alone(
         site.page("/", ROWS)
         async with open_site_page() as site_page:
             steps = ("Remove@Emil | click | | message:out",)
-            done, rounds = await run(site_page, steps, f"out.textContent = '{name}'")
+            done, rounds = await run(
+                site_page, steps, f"document.querySelector('button').textContent = '{name}'"
+            )
             assert isinstance(done, FailedStep) is not used, (name, done)
             if used:
                 assert rounds[0].found == "button 'Take out'"
@@ -147,8 +150,23 @@ async def test_a_button_found_without_its_words_is_healed_by_name_or_left_alone(
 
 async def test_the_same_address_does_not_excuse_harmful_words(site, open_site_page):
     site.page("/", ROWS)
+    site.page("/list", "<h1>Crew list</h1>")
     async with open_site_page() as site_page:
-        undone, rounds = await run(site_page, ("Cancel | click | | url:/",), "no.textContent = 'Remove all'")
+        undone, rounds = await run(
+            site_page, ("Cancel | click | | heading:Crew list",), "no.textContent = 'Remove all'"
+        )
         assert isinstance(undone, FailedStep)
         assert "destroys" in rounds[0].reason
-        assert not site_page.page.url.endswith("#list"), "nothing was pressed"
+        assert not site_page.page.url.endswith("/list"), "nothing was pressed"
+
+
+async def test_a_heading_does_not_stand_for_a_message_that_did_not_come(site, open_site_page):
+    site.page("/", PAGE)
+    async with open_site_page() as site_page:
+        change = (
+            "press = () => { document.querySelector('h1').textContent = 'Page added'; address.value = ''; }"
+        )
+        undone, _ = await run(site_page, STEPS, change)
+        assert isinstance(undone, FailedStep)
+        assert undone.evidence.appeared == ("Page added",)
+        assert cause_of(undone).class_ == "app_defect"
