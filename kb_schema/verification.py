@@ -362,8 +362,8 @@ class FailureEvidence(Model):
     """Texts that the page did not have before the step pressed something, nearest to what was expected first."""
     in_its_place: tuple[str, ...] = ()
     """Those of them that are of the expected kind: messages, headings, texts of a dialog, texts of no control."""
-    entries: tuple[str, ...] = ()
-    """Texts of entries (cells, links) that the page had before, and that stand in what was expected or in what appeared."""
+    expected_data: tuple[str, ...] = ()
+    """What is data in the expected text: entries (cells, links) that the page had before, and values that the test gave."""
     missing_option: str | None = None
     """The option that a list does not have."""
     options: tuple[str, ...] = ()

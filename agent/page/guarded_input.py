@@ -165,8 +165,8 @@ async def point_at_element(page: Page, action: str, judged: JudgedElement) -> No
 async def type_over(page: Page, action: str, judged: JudgedElement, text: str) -> None:
     """Replace the text that the gate selected in the field; the page gets its input events.
 
-    A field that then shows something else gets it pasted, where it takes that, or else the keys one by one, as masks want them. Raises `ElementVanished`, and
-    `ActionFailed` where it does not take them either.
+    A field that then shows something else gets it pasted, where it takes that, or else the keys one by one, as masks want
+    them. Raises `ElementVanished`, and `ActionFailed` where it does not take them either.
     """
     insert = partial(page.keyboard.insert_text, text)
     first = (await _run_guarded(page, action, judged, insert, None, 0.0, text)).shows

@@ -440,17 +440,12 @@ def list_new_lines(
     return tuple(sorted(new, key=lambda each: -meaning_likeness(words, each))[:_MOST_NEW])
 
 
-def list_named_entries(site_page: VerificationPage, texts: Iterable[str]) -> tuple[str, ...]:
-    """Return what is data in the texts: entries that the page had before the last press, and values that the test typed."""
-    said = [f" {normalize_words(each)} " for each in texts]
-    short = (each for each in site_page.entries_before if 0 < len(each.split()) <= _LONGEST_ENTRY)
-    intents = (each.intent for each in site_page.plan)
-    typed = (
-        site_page.filled(each.value or "")
-        for each in intents
-        if each.types_value and not find_secret_names(each.value or "")
-    )
-    values = {*short, site_page.unique, *(each for each in typed if each.strip())}
+def list_expected_data(site_page: VerificationPage, expected: str) -> tuple[str, ...]:
+    """Return what is data in an expected text: entries that the page had before the last press, and values of the test."""
+    said = f" {normalize_words(expected)} "
+    entries = (each for each in site_page.entries_before if 0 < len(each.split()) <= _LONGEST_ENTRY)
+    values = (each.intent.value or "" for each in site_page.plan)
+    given = (site_page.filled(each) for each in values if each.strip() and not find_secret_names(each))
     return tuple(
-        sorted(each for each in values if any(f" {normalize_words(each)} " in text for text in said))
+        sorted(each for each in {*entries, *given, site_page.unique} if f" {normalize_words(each)} " in said)
     )

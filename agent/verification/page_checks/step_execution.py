@@ -23,7 +23,7 @@ from agent.verification.page_checks.check_evaluation import (
     evaluate_checks_until_held,
     summarize_unmet_check,
 )
-from agent.verification.page_checks.element_discovery import list_named_entries, list_new_lines, texts_like
+from agent.verification.page_checks.element_discovery import list_expected_data, list_new_lines, texts_like
 from agent.verification.page_checks.failure_evidence import FailedStep
 from agent.verification.page_checks.named_elements import (
     find_acting_step,
@@ -272,9 +272,9 @@ async def _build_outcome_failure(
         known["received"] = await _received(site_page, step, wrong)
         wanted = check.outcome.value or ""
         index = await scan_page(site_page.page)
-        known["appeared"] = new = list_new_lines(site_page, index, wanted)
+        known["appeared"] = list_new_lines(site_page, index, wanted)
         known["in_its_place"] = list_new_lines(site_page, index, wanted, kind=check.outcome.kind)
-        known["entries"] = list_named_entries(site_page, (wanted, *new))
+        known["expected_data"] = list_expected_data(site_page, wanted)
         difference = await describe_difference(site_page, wrong.case, wrong.judged, wrong.number)
         known |= {"difference": difference, "message": str(difference)}
         if check.selector is not None and not await _is_there(site_page, check):

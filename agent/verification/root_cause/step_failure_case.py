@@ -254,7 +254,7 @@ class StepFailureCase:
         if _VARIES.search(new) or expected.casefold() in new.casefold():
             return False
         refuses = all(bool(sign.search(new)) == bool(sign.search(expected)) for sign in (_REFUSAL, _NEGATED))
-        return refuses and all(entry in new for entry in self.evidence.entries if entry in expected)
+        return refuses and all(each in new for each in self.evidence.expected_data)
 
     @cached_property
     def says_another(self) -> bool:

@@ -123,7 +123,7 @@ async def test_a_message_about_another_entry_is_a_defect(site, open_site_page):
         steps = ("Return@Emma | click | | message:Emma was returned",)
         undone, _ = await run(site_page, steps, "done = () => { said.textContent = 'Cosmos was returned'; }")
         assert isinstance(undone, FailedStep)
-        assert undone.evidence.entries == ("Cosmos", "Emma")
+        assert undone.evidence.expected_data == ("Emma",)
         assert cause_of(undone).class_ == "app_defect"
 
 
@@ -169,4 +169,22 @@ async def test_a_heading_does_not_stand_for_a_message_that_did_not_come(site, op
         undone, _ = await run(site_page, STEPS, change)
         assert isinstance(undone, FailedStep)
         assert undone.evidence.appeared == ("Page added",)
+        assert cause_of(undone).class_ == "app_defect"
+
+
+async def test_a_message_with_another_choice_is_a_defect(site, open_site_page):
+    page = """<main><h1>Stock</h1><form aria-label=Item onsubmit="save(); return false"><label>Place <select id=place>
+    <option>North</option><option>South</option></select></label><button>Register</button></form><p id=said role=status></p></main>
+    <script>function save() { said.textContent = 'Lamp is registered in ' + place.value; }</script>"""
+    site.page("/", page)
+    async with open_site_page() as site_page:
+        steps = (
+            "Place | select | South | selected:South",
+            "Register | click | | message:Lamp is registered in South",
+        )
+        undone, _ = await run(
+            site_page, steps, "save = () => { said.textContent = 'Lamp is registered in North'; }"
+        )
+        assert isinstance(undone, FailedStep)
+        assert "South" in undone.evidence.expected_data
         assert cause_of(undone).class_ == "app_defect"

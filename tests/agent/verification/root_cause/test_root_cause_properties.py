@@ -86,7 +86,7 @@ FACTS = {
     "alike": st.lists(TEXTS, max_size=3),
     "appeared": few(TEXTS),
     "in_its_place": few(TEXTS),
-    "entries": few(TEXTS),
+    "expected_data": few(TEXTS),
     "error_page": st.booleans(),
     "nearest_score": st.floats(0, 1),
     "nearest_verdict": st.sampled_from(["same", "offered", "ambiguous", "other"]),
