@@ -13,6 +13,7 @@ from urllib.parse import parse_qsl, urlsplit
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _WORD = re.compile(r"[^\W\d_]+|\d+")
 _GLYPH = re.compile(r"[\ue000-\uf8ff\U000f0000-\U0010ffff]")
+_CONTRACTED = re.compile(r"n['\u2019]t\b")
 _NUMBERED = re.compile(r"^(?:\d+|[0-9a-f]{8,}|[0-9a-f-]{32,36})$", re.IGNORECASE)
 
 VERBS: tuple[frozenset[str], ...] = tuple(
@@ -285,14 +286,16 @@ def meaning_likeness(ours: str, theirs: str) -> float:
 
 @lru_cache(maxsize=50_000)
 def in_base_form(text: str) -> str:
-    """Return the words of a text with known verbs out of their past tense: `item was added` is `item was add`."""
+    """Return the words of a text with known verbs out of their past tense, and without contractions: `it couldn't be added`
+    is `it could not be add`.
+    """
     known = frozenset().union(*VERBS)
 
     def base(word: str) -> str:
         cut = (word[:-1], word[:-2], word[:-3]) if word.endswith("ed") else ()
         return next((each for each in cut if each in known), word)
 
-    return " ".join(map(base, words(text)))
+    return " ".join(map(base, words(_CONTRACTED.sub(" not", text))))
 
 
 def are_opposite(ours: str, theirs: str) -> bool:
