@@ -120,7 +120,7 @@ async def test_a_recording_hears_its_own_tab_and_no_other(chrome, harbour, tmp_p
         page = next((each for each in context.pages if each not in theirs and "boats" in each.url), None)
         while page is None:
             page = next((each for each in context.pages if each not in theirs and "boats" in each.url), None)
-            await context.pages[0].evaluate("new Promise((done) => setTimeout(done, 50))")
+            await asyncio.sleep(0.05)  # asking a tab in the background may wait for ever
         await theirs[0].locator("#name").fill("Unheard")
         await page.locator("#name").fill("Heard")
         await page.locator("#moor").click()
