@@ -16,6 +16,7 @@ knowledge base of it, and `loaders/screen_learner` groups its pages into screens
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated, Literal
 
 from pydantic import AwareDatetime, Field
@@ -203,6 +204,8 @@ class Exploration(Model):
     """Names of dangerous controls that may be used nevertheless."""
     reads: tuple[ShortText, ...] = ()
     """Paths of requests by POST that read: `/api/*/views`."""
+    confirmations: bool = True
+    """Whether controls that may ask before they change something are pressed where nothing can be sent."""
     signed_in_by: ShortText = ""
     """How it signed in: `task LOGIN`, `storage state`, or empty."""
     robots: bool = True
@@ -216,3 +219,16 @@ class Exploration(Model):
     pages: int = 0
     passages: int = 0
     unexplored: tuple[UnexploredItem, ...] = ()
+
+
+def list_asking_pages(pages: Iterable[ExplorationPage], passages: Iterable[AttemptedTransition]) -> set[str]:
+    """Return the ids of the pages to which only controls led that would change something: dialogs that ask before."""
+    known = {page.page_id: page for page in pages}
+    offers = {(page.page_id, offer.offer_id): offer for page in known.values() for offer in page.offers}
+    led: dict[str, bool] = {}
+    for each in passages:
+        offer = offers.get((each.from_page, each.offer_id or ""))
+        if each.to_page is not None and each.to_page != each.from_page:
+            asks = offer is not None and offer.danger is not None and not offer.allowed_by
+            led[each.to_page] = led.get(each.to_page, True) and asks
+    return {page_id for page_id, asks in led.items() if asks and page_id in known and known[page_id].layer}

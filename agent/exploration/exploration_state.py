@@ -75,6 +75,10 @@ class ExplorationState:
         """Pairs of page id and offer id that will not be tried, whatever is found later."""
         self.sticky: set[OfferKey] = set()
         """Controls whose effect the website keeps on all pages: used only once."""
+        self.confirmations = True
+        """Whether controls that may ask before they change something are pressed where nothing can be sent."""
+        self._asked: set[str] = set()
+        """Pages to which such a control led."""
         self.covered: set[str] = set()
         """Pages whose overlay was dismissed: the resulting page has the same controls."""
         self.led: defaultdict[OfferKey, set[str]] = defaultdict(set)
@@ -159,9 +163,11 @@ class ExplorationState:
                 self._listed[_list_of(page, offer)][PageDigests.of(arrived.state).bones] += 1
             self.led[key].add(passage.to_page)
             if (
-                passage.outcome == "arrived" and not offer.allowed_by
+                passage.outcome == "arrived" and not offer.allowed_by and offer.danger is None
             ):  # actions that may change data are performed once
                 self.from_[passage.to_page].append(passage)
+            elif offer.danger is not None and not offer.allowed_by:
+                self._asked.add(passage.to_page)
 
     def judge(self, url: str, state: str) -> PageNoveltyResult:
         """Return whether a page is known, new, or resembles a kept page."""
@@ -222,6 +228,10 @@ class ExplorationState:
         for page in self.pages.values():
             self.closed |= {(page.page_id, offer.offer_id) for offer in page.offers}
             self.ways.add((build_place_path(page.url), "address"))
+
+    def is_guarded(self, page_id: str) -> bool:
+        """Whether only controls that would change something lead to a page: its own controls are not used."""
+        return page_id in self._asked and not self.from_[page_id] and not self.pages[page_id].openable
 
     def note_sticky(self, offer: Offer) -> None:
         """Note that the website keeps the effect of a control."""

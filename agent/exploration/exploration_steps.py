@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Literal
 
@@ -18,7 +18,8 @@ from pydantic import ValidationError
 from agent.exploration import exploration_events
 from agent.exploration.exploration_record import AttemptKind, ExplorationRecord
 from agent.exploration.exploration_state import PageNovelty
-from agent.exploration.frontier import ExplorationStep, explain_prohibition
+from agent.exploration.frontier import ExplorationStep, explain_prohibition, is_asking
+from agent.exploration.isolated_press import IsolatedPress
 from agent.exploration.pages.page_addresses import build_place_path, normalize_address
 from agent.exploration.pages.page_layers import find_layer
 from agent.exploration.pages.page_observation import (
@@ -32,14 +33,12 @@ from agent.exploration.requests.request_guard import RequestGuard
 from agent.exploration.requests.request_rate import RequestRate
 from agent.exploration.requests.robots_permissions import RobotsPermissions
 from agent.exploration.return_paths import LONGEST_PATH, find_return_paths, is_same_page
-from agent.exploration.tab.exploration_tab import SPARE_S, AttemptResult, ExplorationTab, empty_page
+from agent.exploration.tab.exploration_context import open_context
+from agent.exploration.tab.exploration_tab import SPARE_S, AttemptResult, ExplorationTab
 from agent.exploration.tab.form_filler import fill_form
-from agent.page import in_page_library
 from agent.page.errors import PageError
-from agent.page.page_watchdog import watch_context
 from kb_schema.explorations import SHARED, AttemptedTransition, ExplorationPage, Offer
 
-VIEWPORT_WIDTH, VIEWPORT_HEIGHT = 1280, 720
 MOST_PROBED = 15
 """Number of controls of a start page that are checked for overlays."""
 
@@ -84,6 +83,7 @@ class ExplorationStepRunner:
             allowed=wanted.allowed,
             reads=ReadRequests(wanted.reads),
         )
+        self._asking = IsolatedPress(ledger, rules.permission, rules.pace)
         self.tab: ExplorationTab
         self.at: str | None = None
         """Id of the page that the tab shows."""
@@ -100,27 +100,13 @@ class ExplorationStepRunner:
     @asynccontextmanager
     async def on(self, browser: Browser, storage: StorageState | None) -> AsyncIterator[BrowserContext]:
         """Open a browser context with the session, the in-page library and the request guard."""
-        context = await browser.new_context(
-            viewport={"width": VIEWPORT_WIDTH, "height": VIEWPORT_HEIGHT},
-            storage_state=storage,
-            service_workers="block",  # the guard cannot see their requests
-        )
-        try:
-            watch_context(context)
-            await in_page_library.install(context)
-            await self.guard.install(context)
+        async with open_context(browser, storage, self.guard) as context:
             self._browser, self.tab = browser, ExplorationTab(context, self.guard, self.limits.page_s)
             self.at, self.look = None, None
             delay = await self.rules.permission.learn(context)
             if delay:
                 self.rules.pace.slower(delay * self.rules.workers)
             yield context
-        finally:
-            if browser.is_connected():
-                for page in context.pages:
-                    await empty_page(page)
-                with suppress(DriverError):
-                    await context.close()
 
     async def take(self, step: ExplorationStep) -> None:
         """Go to the page of a step and perform it. A page that disappears or hangs is recorded as the result.
@@ -128,7 +114,9 @@ class ExplorationStepRunner:
         Raises `SignInLost`, and the driver's error if the browser has closed.
         """
         try:
-            if await self._reach(step.page):
+            if step.offer is not None and is_asking(step.page, step.offer):
+                await self._asking.take(step, self._browser, (await self.tab.page()).context)
+            elif await self._reach(step.page):
                 await self._do(step)
             elif not self.rules.over():
                 self.ledger.lose(step.page, self._instead)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from agent.exploration.exploration_state import ExplorationState, kind_of
 from agent.exploration.pages.page_addresses import build_address_kind, build_parent_path, build_place_path
-from agent.exploration.pages.page_observation import leads_to_other_address
-from kb_schema.explorations import SHARED, ExplorationPage, Offer, UnexploredItem
+from agent.exploration.pages.page_observation import is_anchor, leads_to_other_address
+from kb_schema.explorations import SHARED, Danger, ExplorationPage, Offer, UnexploredItem
 from kb_schema.url_patterns import path_of
 
 TRIES = 2
@@ -29,8 +29,10 @@ MOST_UNEXPLORED = 2_000
 
 MOST_FRUITLESS = 2
 """How many entries of a menu are tried that lead nowhere, such as the options of a field."""
-URGENT, ON_TOP, ELSEWHERE, NEW, CHANGING, REPEATED, WAY_OUT = range(7)
+URGENT, ON_TOP, ELSEWHERE, NEW, CHANGING, ASKING, REPEATED, WAY_OUT = range(8)
 """Order of steps: what lies on top of a page comes before the page, since it is hard to return to; allowed changes follow new controls, but precede repetitions, for which time may not suffice."""
+_ASKED: tuple[Danger, ...] = ("deletes", "pays", "sends", "submits")
+"""Dangers before which applications ask, those first that ask most often."""
 
 SAME_AS_KNOWN = "similar pages are known"
 SAME_AS_KNOWN_BELOW = "similar pages below {path} are known, for example {example} was not opened"
@@ -61,7 +63,7 @@ def list_steps(
     that dismiss overlays.
     """
     for number, page in enumerate(book.pages.values()):
-        if page.page_id in lost or page.page_id in book.covered:
+        if page.page_id in lost or page.page_id in book.covered or book.is_guarded(page.page_id):
             continue
         here = page.page_id != at
         way = (build_place_path(page.url), "address")
@@ -79,6 +81,8 @@ def list_steps(
                     if first == ELSEWHERE
                     else min(book.fruitless[kind_of(page, offer)], MOST_OF_KIND)
                 )
+                if first == ASKING and offer.danger is not None:
+                    kept = _ASKED.index(offer.danger)
                 yield ExplorationStep(page, offer, (first, kept, page.depth, here, number, place))
 
 
@@ -112,7 +116,11 @@ def explain_skip(
     if refused is None and offer.why and not offer.allowed_by and (not link or offer.selector is not None):
         refused = offer.why
     if refused is not None:
-        return refused
+        untried = (page.page_id, offer.offer_id) not in book.tried and not book.tries[
+            book.key_of(page, offer)
+        ]
+        asks = book.confirmations and is_asking(page, offer) and page.depth < book.limits.depth
+        return None if untried and asks else refused
     tries = book.tries[book.key_of(page, offer)]
     if link and offer.href and not offer.allowed_by:
         return _skipped_link(book, page, offer, offer.href, tries)
@@ -129,6 +137,22 @@ def explain_skip(
         TRIED_ELSEWHERE
         if tries >= most or (not offer.allowed_by and book.has_no_effect(offer, VAIN))
         else None
+    )
+
+
+def is_asking(page: ExplorationPage, offer: Offer) -> bool:
+    """Whether a control may ask before it changes something, so that it is pressed where nothing can be sent.
+
+    Not the buttons of forms, which send what was entered, nor links: their addresses would be opened.
+    """
+    return (
+        offer.danger in _ASKED
+        and not offer.allowed_by
+        and offer.action_type == "click"
+        and offer.selector is not None
+        and offer.form is None
+        and offer.role not in ("switch", "checkbox", "radio")
+        and (offer.href is None or is_anchor(offer, page.url))
     )
 
 
@@ -151,7 +175,7 @@ def list_unexplored_items(
     found: list[UnexploredItem] = []
     examples: dict[str, str] = {}
     for page in book.pages.values():
-        if page.page_id in book.covered:
+        if page.page_id in book.covered or book.is_guarded(page.page_id):
             continue
         if page.page_id in lost:
             found.append(UnexploredItem(page_id=page.page_id, reason="it cannot be reached again"))
@@ -216,6 +240,8 @@ def _class(book: ExplorationState, page: ExplorationPage, offer: Offer) -> int:
     """Return the class of a step: what lies on top, links to other paths, other new controls, then allowed changes."""
     if offer.allowed_by:
         return CHANGING
+    if is_asking(page, offer):
+        return ASKING
     if (
         page.layer
         and not book.tries[book.key_of(page, offer)]

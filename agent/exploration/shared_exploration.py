@@ -18,7 +18,7 @@ from agent.exploration import exploration_events
 from agent.exploration.exploration_record import ExplorationRecord
 from agent.exploration.exploration_state import ExplorationState, PageNovelty
 from agent.exploration.exploration_steps import SignInLost
-from agent.exploration.frontier import URGENT, WAY_OUT, ExplorationStep, list_steps
+from agent.exploration.frontier import URGENT, WAY_OUT, ExplorationStep, is_asking, list_steps
 from agent.exploration.pages.page_addresses import build_place, build_place_path
 from agent.exploration.part_exploration import encode_step
 from agent.exploration.return_paths import find_return_paths
@@ -76,6 +76,8 @@ class SharedExploration:
         keeps the effect.
         """
         if self._failed_in_a_row >= MOST_FAILED or step.rank[0] == URGENT:
+            return False
+        if step.offer is not None and is_asking(step.page, step.offer):
             return False
         return not (step.offer and step.offer.allowed_by) and _build_step_key(step) not in self.alone
 

@@ -173,6 +173,7 @@ class _Explorer:
         gone = {each.page_id for each in folder.revisits() if each.outcome == "gone"}
         pages = (page for page in folder.pages() if page.page_id not in gone)
         self.book = ExplorationState(wanted.limits, pages, folder.passages())
+        self.book.confirmations = wanted.confirmations
         self.ledger = ExplorationRecord(wanted, folder, self.book, tell, signed_in=False)
         self.permission = RobotsPermissions(wanted.origins, respected=wanted.robots)
         pace = RequestRate(

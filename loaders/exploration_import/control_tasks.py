@@ -170,8 +170,19 @@ class _Offered:
                     f"Switch: {self._beside(each.control) or each.screen.name}",
                 )
             else:
+                opener = _find_asking(route)
+                if opener is not None:  # it confirms what the opener is for
+                    name = f"{opener.control.called or each.control.called}: {opener.screen.name}"
+                    yield replace(form, told="the confirmation"), name
+                    continue
                 asks = " (a confirmation was not seen)" if each.control.offer.danger == "deletes" else ""
                 yield replace(form, told=f"the button{asks}"), f"{each.control.called}: {each.screen.name}"
+
+
+def _find_asking(route: Sequence[RouteStep]) -> PlacedControl | None:
+    """Return the control that opened the dialog at the end of a route to ask before it changes something, if it did."""
+    opener = route[-1].control if route else None
+    return opener if opener is not None and opener.control.offer.danger in _CHANGING else None
 
 
 def _list_dialogs(
@@ -181,6 +192,7 @@ def _list_dialogs(
     regions: dict[str, list[PlacedControl]] = defaultdict(list)
     for each in own:
         regions[each.control.region].append(each)
+    confirms = _find_asking(route) is not None
     for controls in regions.values():
         fields = tuple(
             each
@@ -191,10 +203,10 @@ def _list_dialogs(
             each
             for each in controls
             if action_of(each) == "click"
-            and each.control.offer.danger in _SENDING
+            and each.control.offer.danger in (_CHANGING if confirms else _SENDING)
             and each.control.called
             and not each.control.in_rows
-            and not _OTHER_BUTTON.search(each.control.called)
+            and (confirms or not _OTHER_BUTTON.search(each.control.called))
         ]
         for button in buttons if fields else ():
             form = DraftForm(

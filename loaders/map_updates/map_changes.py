@@ -13,7 +13,7 @@ from typing import Literal
 
 from kb_schema import KnowledgeBase
 from kb_schema.exploration_folder import ExplorationFolder
-from kb_schema.explorations import ExplorationPage, Offer, PageRevisit
+from kb_schema.explorations import ExplorationPage, Offer, PageRevisit, list_asking_pages
 from kb_schema.screens import Screen, UIElement
 from kb_schema.url_patterns import normalize_url
 from loaders.exploration_import import ExploredKnowledge
@@ -81,19 +81,20 @@ def list_revisited_pages(knowledge: KnowledgeBase, seen: ExploredSite) -> dict[s
     """Return the pages by which each screen of the knowledge is compared, by screen id.
 
     The first is that on which it was first seen; the others have a dialog, menu or panel that lies on it and is no
-    screen of its own.
+    screen of its own. Dialogs that ask before something is changed are left out: an update presses no control that opens one.
     """
     pages = {page.page_id: page for page in seen.pages()}
     told = {each.screen_id: str(each.metadata.get("seen_as", "")) for each in knowledge.screens.values()}
     of_screens = {*told.values()}
+    asked = list_asking_pages(pages.values(), seen.passages())
     states: dict[str, list[str]] = defaultdict(list)
     for page in pages.values():
-        if page.layer and page.behind is not None and page.page_id not in of_screens:
+        if page.layer and page.behind is not None and page.page_id not in of_screens | asked:
             states[page.behind].append(page.page_id)
     return {
         screen_id: (page_id, *states[page_id][:MOST_STATES])
         for screen_id, page_id in told.items()
-        if page_id in pages
+        if page_id in pages and page_id not in asked
     }
 
 

@@ -135,6 +135,13 @@ def map_(
     ignore_robots: Annotated[
         bool, typer.Option("--ignore-robots", help="Also open pages that robots.txt disallows.")
     ] = False,
+    confirmations: Annotated[
+        bool,
+        typer.Option(
+            "--confirmations/--no-confirmations",
+            help="Open the dialogs that ask before something is deleted, paid or sent, where nothing can be sent.",
+        ),
+    ] = True,
     resume: Annotated[bool, typer.Option("--resume", help="Resume an earlier exploration.")] = False,
     update: Annotated[
         bool,
@@ -182,7 +189,8 @@ def map_(
     [bold]periplus map https://app.example.com --sign-in-form -i email=me@example.com -i password=...[/]
 
     The exploration changes nothing on the site: it does not use controls that submit, delete, pay, send
-    or sign out, unless --allow names them. Every page is stored as soon as it is seen: after Ctrl-C or
+    or sign out, unless --allow names them. Buttons that may ask first are pressed in a copy of the page
+    from which nothing is sent, and the dialog is not confirmed (--no-confirmations: not even that). Every page is stored as soon as it is seen: after Ctrl-C or
     a crash, --resume continues.
 
     [bold]periplus map --redraw .periplus/maps/example[/]
@@ -230,7 +238,7 @@ def map_(
     else:
         asked = SignInOptions(storage_state, sign_in, sign_in_form, sign_in_url, parse_inputs(inputs or []))
         plan = _plan(url, website, name, out, allow, origin, seed, robots=not ignore_robots)
-        plan = replace(plan, reads=_check_reads(reads or []))
+        plan = replace(plan, reads=_check_reads(reads or []), confirmations=confirmations)
         given = {"depth": depth, "states": states, "seconds": time, "per_second": rate}
         plan = replace(_apply_limits(plan, given, resume=resume), force=force)
         plan = _add_start_pages(plan, also or [], sitemap, console)

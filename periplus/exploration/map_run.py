@@ -56,6 +56,8 @@ class MapRunPlan:
     hints: tuple[str, ...] = ()
     """Addresses to open at the end, if they were not reached."""
     robots: bool = True
+    confirmations: bool = True
+    """Whether to open dialogs that ask before something is changed, where nothing can be sent."""
     seed: int = 0
     name: str | None = None
     force: bool = False
@@ -75,6 +77,7 @@ class MapRunPlan:
             reads=self.reads,
             signed_in_by=signed_in_by,
             robots=self.robots,
+            confirmations=self.confirmations,
             seed=self.seed,
             started_at=datetime.now(UTC),
         )

@@ -43,6 +43,7 @@ _MOST_TOLD = 5
 """Number of requests that are told of for one page."""
 SOCKETS = "WebSocket"
 """The `--allow` name that permits pages to send over WebSockets."""
+ISOLATED = "nothing is sent from a page on which a control is pressed to see what it asks"
 _ONCE_MORE = '<!doctype html><body onload="location.reload()">'
 """Response to a new window that requests its document before its session is connected."""
 
@@ -82,6 +83,8 @@ class RequestGuard:
     """Addresses of other origins to which a page tried to navigate."""
     held: asyncio.Event = field(default_factory=asyncio.Event)
     """Whether a navigation was blocked."""
+    isolated: bool = False
+    """Whether nothing is sent but requests for files of the page: a control is pressed to see what it asks."""
     using: bool = False
     """Whether a control is being used, rather than an address opened."""
     reads: ReadRequests = field(default_factory=ReadRequests)
@@ -186,6 +189,8 @@ class RequestGuard:
         """Return why a request is refused; "" if it is allowed."""
         if asked.method in _LOOKING and asked.kind in _PARTS and _is_file(asked.url):
             return ""
+        if self.isolated:
+            return ISOLATED
         verdict = judge_request(asked.method, asked.url, allowed=self.allowing)
         if verdict.danger is None:
             return "robots.txt disallows it" if asked.document and not self.may_open(asked.url) else ""
@@ -201,10 +206,12 @@ class RequestGuard:
             self.stopped.append(BlockedRequest(method, url, why, digest))
 
     def _may_connect(self, url: str) -> bool:
-        return judge_request("GET", url, allowed=self.allowing).may
+        return not self.isolated and judge_request("GET", url, allowed=self.allowing).may
 
     def _may_say(self) -> bool:
-        return self.allowing or any(each.casefold() == SOCKETS.casefold() for each in self.allowed)
+        return not self.isolated and (
+            self.allowing or any(each.casefold() == SOCKETS.casefold() for each in self.allowed)
+        )
 
     def _said(self, url: str) -> None:
         self._stop("a message to", url, f"its effect is unknown; --allow {SOCKETS} permits such messages")

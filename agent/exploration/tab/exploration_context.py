@@ -1,0 +1,39 @@
+"""Opens a browser context for an exploration, in which a guard judges every request."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+
+from playwright.async_api import Browser, BrowserContext, StorageState, ViewportSize
+from playwright.async_api import Error as DriverError
+
+from agent.exploration.requests.request_guard import RequestGuard
+from agent.exploration.tab.exploration_tab import empty_page
+from agent.page import in_page_library
+from agent.page.page_watchdog import watch_context
+
+VIEWPORT: ViewportSize = {"width": 1280, "height": 720}
+
+
+@asynccontextmanager
+async def open_context(
+    browser: Browser, storage: StorageState | None, guard: RequestGuard
+) -> AsyncIterator[BrowserContext]:
+    """Open a browser context with a session, the in-page library and the guard; close it without a further request."""
+    context = await browser.new_context(
+        viewport=VIEWPORT,
+        storage_state=storage,
+        service_workers="block",  # the guard cannot see their requests
+    )
+    try:
+        watch_context(context)
+        await in_page_library.install(context)
+        await guard.install(context)
+        yield context
+    finally:
+        if browser.is_connected():
+            for page in context.pages:
+                await empty_page(page)
+            with suppress(DriverError):
+                await context.close()
