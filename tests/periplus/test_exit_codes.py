@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -44,3 +46,12 @@ def test_a_success_without_evidence_is_none(evidence):
     assert RunStatus.SUCCESS.with_evidence(evidence) is RunStatus.UNVERIFIED
     assert RunStatus.SUCCESS.with_evidence(EvidenceLevel.VERIFIED) is RunStatus.SUCCESS
     assert RunStatus.PARTIAL.with_evidence(evidence) is RunStatus.PARTIAL
+
+
+def test_output_that_nobody_reads_any_more_is_no_internal_error() -> None:
+    command = [sys.executable, "-m", "periplus", "demo", "--help"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        _, told = process.communicate(timeout=60)
+    assert (process.returncode, told) == (1, b"")
