@@ -75,10 +75,12 @@ class ExplorationState:
         """Pairs of page id and offer id that will not be tried, whatever is found later."""
         self.sticky: set[OfferKey] = set()
         """Controls whose effect the website keeps on all pages: used only once."""
-        self.confirmations = True
+        self.confirmations = False
         """Whether controls that may ask before they change something are pressed where nothing can be sent."""
         self._asked: set[str] = set()
         """Pages to which such a control led."""
+        self._asking: set[OfferKey] = set()
+        """Kinds of such controls that were pressed."""
         self.covered: set[str] = set()
         """Pages whose overlay was dismissed: the resulting page has the same controls."""
         self.led: defaultdict[OfferKey, set[str]] = defaultdict(set)
@@ -148,6 +150,8 @@ class ExplorationState:
             return
         key = self.key_of(page, offer)
         self.tries[key] += 1
+        if offer.danger is not None and not offer.allowed_by:
+            self._asking.add(self._kind_of_asking(page, offer))
         if offer.href and not offer.in_row:
             self.usual[_led_by(offer)] += 1
         if passage.to_page in (None, passage.from_page, *self._reached):
@@ -228,6 +232,20 @@ class ExplorationState:
         for page in self.pages.values():
             self.closed |= {(page.page_id, offer.offer_id) for offer in page.offers}
             self.ways.add((build_place_path(page.url), "address"))
+
+    def has_asked(self, page: ExplorationPage, offer: Offer, most: int) -> bool:
+        """Whether a control of its kind was pressed to see what it asks, or `most` of its name on pages of this place."""
+        key = self.key_of(page, offer)
+        return self._kind_of_asking(page, offer) in self._asking or self.tries[key] >= most
+
+    def _kind_of_asking(self, page: ExplorationPage, offer: Offer) -> OfferKey:
+        """Return a key that is equal for the buttons of one list: `Revoke` of the sessions and `Revoke` of the applications differ."""
+        known = offer.fingerprint
+        where: tuple[str, ...] = ()
+        if known is not None:
+            named = (each if each.startswith("section ") else each.partition(" ")[0] for each in known.region)
+            where = (*named, known.xpath or "", *known.attributes.get("class", "").split()[:1])
+        return (*self.key_of(page, offer), *where)
 
     def is_guarded(self, page_id: str) -> bool:
         """Whether only controls that would change something lead to a page: its own controls are not used."""

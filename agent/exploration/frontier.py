@@ -116,11 +116,8 @@ def explain_skip(
     if refused is None and offer.why and not offer.allowed_by and (not link or offer.selector is not None):
         refused = offer.why
     if refused is not None:
-        untried = (page.page_id, offer.offer_id) not in book.tried and not book.tries[
-            book.key_of(page, offer)
-        ]
         asks = book.confirmations and is_asking(page, offer) and page.depth < book.limits.depth
-        return None if untried and asks else refused
+        return None if asks and not book.has_asked(page, offer, TRIES_OF_ROWS) else refused
     tries = book.tries[book.key_of(page, offer)]
     if link and offer.href and not offer.allowed_by:
         return _skipped_link(book, page, offer, offer.href, tries)

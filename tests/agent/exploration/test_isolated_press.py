@@ -109,3 +109,26 @@ async def test_a_dialog_that_was_seen_so_is_not_opened_again_when_the_exploratio
         done, folder = await _explored(browser, site, tmp_path)
         assert len(folder.passages()) == before
         assert not any("cannot be reached again" in each.reason for each in done.unexplored)
+
+
+LISTS = """<!doctype html><title>Access</title><h1>Access</h1>{lists}<script>
+ for (const each of document.querySelectorAll('button')) each.onclick = () => {{
+   const asked = document.createElement('dialog');
+   asked.innerHTML = `<h2>${{each.closest('section').dataset.asks}}</h2><button>Yes, revoke</button>`;
+   document.body.append(asked); asked.showModal();
+ }};
+</script>"""
+LIST = "<section data-asks='{asks}'><h2>{name}</h2><ul>{rows}</ul></section>"
+
+
+async def test_of_each_list_one_row_is_pressed_though_the_buttons_are_called_alike(
+    browser: Browser, tmp_path: Path
+) -> None:
+    rows = "".join(f"<li>{name} <button>Revoke</button></li>" for name in ("Ann", "Bob", "Cid"))
+    lists = "".join(
+        LIST.format(name=name, asks=asks, rows=rows)
+        for name, asks in (("Sessions", "End the session?"), ("Applications", "Take its access?"))
+    )
+    with small_site({"/": LISTS.format(lists=lists)}) as site:
+        _, folder = await _explored(browser, site, tmp_path)
+        assert [each.outcome for each in _tries(folder)["Revoke"]] == ["arrived", "arrived"]
