@@ -145,6 +145,10 @@ class StateSignature(Document, Signature):
         return self.signature_id or self.screen_id
 
 
+LAYER = "layer"
+"""The key of `Screen.metadata` for what lies on other pages: `dialog`, `menu` or `panel`."""
+
+
 class Screen(Document):
     """A page or one of its states (KS 4.1)."""
 

@@ -59,6 +59,12 @@ class ExploredScreen:
         return all(map(_is_refused, self.looks))
 
     @property
+    def layer(self) -> str:
+        """What it is, if it lies on other pages: a dialog, a menu or a panel."""
+        kinds = {look.page.layer for look in self.looks}
+        return kinds.pop() if len(kinds) == 1 else ""
+
+    @property
     def url(self) -> str | None:
         """The address that opens it, if that does not contain the id of one of many things.
 
@@ -95,7 +101,7 @@ def build_screens(looks: Sequence[ExploredPage]) -> tuple[list[ExploredScreen], 
         names[screen_id] = title
         for at in group:
             labelled[at] = replace(labelled[at], screen=screen_id)
-    learned = learn_signatures(labelled, least_pages=1)
+    learned = learn_signatures([*labelled, *_list_aliases(looks, labelled)], least_pages=1)
     found, remarks = [], []
     for screen_id, group in zip(names, groups, strict=True):
         screen = ExploredScreen(screen_id, names[screen_id], tuple(looks[at] for at in group))
@@ -117,6 +123,25 @@ def build_screens(looks: Sequence[ExploredPage]) -> tuple[list[ExploredScreen], 
             remarks.append(f"{screen.name} is identified by its address only: {reason}")
             found.append(replace(screen, patterns=(pattern,), evidence="its address"))
     return found, remarks
+
+
+def _list_aliases(looks: Sequence[ExploredPage], labelled: Sequence[ObservedPage]) -> list[ObservedPage]:
+    """Return what lies on a page at the other routes of its document: the dialog of `/` lies on `/#/profile`, too.
+
+    That is so if the page behind it was seen at both, and is one screen.
+    """
+    at = {look.page_id: number for number, look in enumerate(looks)}
+    routes: dict[tuple[str | None, str], set[str]] = defaultdict(set)
+    for each in labelled:
+        if not each.layer:
+            routes[each.screen, each.path.partition("#")[0]].add(each.path)
+    found = []
+    for look, each in zip(looks, labelled, strict=True):
+        behind = at.get(look.page.behind or "")
+        if each.layer and behind is not None and labelled[behind].screen != each.screen:
+            others = routes[labelled[behind].screen, each.path.partition("#")[0]] - {each.path}
+            found += [replace(each, path=path) for path in sorted(others)]
+    return found
 
 
 def _is_refused(look: ExploredPage) -> bool:

@@ -12,7 +12,7 @@ from kb_schema.base import Document
 from kb_schema.errors import Severity
 from kb_schema.exploration_folder import ExplorationFolder
 from kb_schema.explorations import AttemptedTransition, Exploration
-from kb_schema.screens import Screen, UIElement
+from kb_schema.screens import LAYER, Screen, UIElement
 from kb_schema.websites import Website
 from loaders.exploration_import.control_elements import element_of
 from loaders.exploration_import.control_tasks import draft_control_tasks
@@ -261,6 +261,7 @@ def _screen(
             "learned": charted.evidence,
             "pages": len(charted.looks),
             "seen_as": charted.looks[0].page_id,
+            **({LAYER: layer} if (layer := charted.layer) else {}),
         },
     )
 

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 from kb_schema import KnowledgeBase
 from kb_schema.conditions import DomContains
 from kb_schema.graph_documents import Transition
-from kb_schema.screens import Screen, UIElement
+from kb_schema.screens import LAYER, Screen, UIElement
 from kb_schema.url_patterns import resolve
 
 MOST_STOPS = 6
@@ -73,16 +73,19 @@ _FEW = 2
 
 
 def heading_of(screen: Screen) -> str:
-    """Return what the screen is called on its pages: the heading that identifies it, else its name."""
+    """Return what the screen is called on its pages: the heading that identifies it, else its name.
+
+    Of several headings one that is the screen's name is preferred, as the first one may be that of a part.
+    """
     signature = screen.state_signature
-    for each in () if signature is None else signature.positive:
-        if (
-            isinstance(each, DomContains)
-            and (each.selector or "").startswith(("h1", "h2"))
-            and "{" not in each.value
-        ):
-            return each.value
-    return screen.name
+    headings = [
+        each.value
+        for each in (() if signature is None else signature.positive)
+        if isinstance(each, DomContains)
+        and (each.selector or "").startswith(("h1", "h2"))
+        and "{" not in each.value
+    ]
+    return screen.name if screen.name in headings else next(iter(headings), screen.name)
 
 
 def _is_shown(element: UIElement) -> bool:
@@ -110,11 +113,12 @@ def _signs_out(knowledge: KnowledgeBase, edge: Transition) -> bool:
 
 
 def shown_screens(knowledge: KnowledgeBase) -> Iterator[Screen]:
-    """Yield the screens that a demo may show: no error pages, and no pages for signing in."""
+    """Yield the screens that a demo may show: no error pages, no pages for signing in, no dialogs and menus."""
     for screen in knowledge.screens.values():
         asks = any("password" in f"{each.element_id} {each.type}".lower() for each in screen.ui_elements)
         failed = ERROR_PAGES in knowledge.groups_of(screen.screen_id) or _FAILED.search(screen.name)
-        if not failed and not (asks and len(screen.ui_elements) <= _LOGIN):
+        lies_on_others = bool(screen.metadata.get(LAYER))
+        if not failed and not lies_on_others and not (asks and len(screen.ui_elements) <= _LOGIN):
             yield screen
 
 

@@ -8,6 +8,7 @@
     python -m tests.zoo induce xero-invoicing [JOB ...]           how many are whole, from three and from two demonstrations
     python -m tests.zoo map [APPLICATION ...]                     map them, and compare with their own routes or views
     python -m tests.zoo tasks gmail --map DIR [--run]             what a kept map holds of the benchmark's function tasks
+    python -m tests.zoo flow roundup [--goal "..."]               play the drafted flow of a map, by commands, and keep its film
     python -m tests.zoo report [--write docs/zoo.md]
 
 `measure` keeps each finished job in out/zoo/APPLICATION.jsonl and leaves it out the next time (`--again` repeats it).
@@ -36,6 +37,7 @@ from periplus.exploration.map_folder import MapFolder
 from periplus.session_setup import start_browser
 from tests.zoo.applications import APPLICATIONS
 from tests.zoo.collected_jobs import as_line, format_collection, measure_collection
+from tests.zoo.drafted_flows import format_played_flow, play_drafted_flow
 from tests.zoo.induction_share import measure_induction, record_job, write_shares
 from tests.zoo.map_drafts import format_drafts, measure_drafts
 from tests.zoo.map_measurement import MapFigures, format_map, measure_map, read_map_truths
@@ -387,6 +389,14 @@ def _build_parser() -> argparse.ArgumentParser:
     )
     sub.add_argument("--run", action="store_true", help="also run the drafted tasks, and ask the verifier")
     sub.add_argument("--again", action="store_true", help="also those that were run already")
+    sub = commands.add_parser("flow")
+    sub.add_argument("application", choices=sorted(APPLICATIONS))
+    sub.add_argument("--keep", type=Path, default=OUT / "flows", metavar="DIR", help="keep the film here")
+    sub.add_argument("--seconds", type=float, default=200.0, help="for exploring")
+    sub.add_argument("--goal", help="what to show besides the tour")
+    sub.add_argument(
+        "--input", action="append", default=[], metavar="NAME=VALUE", help="for the task of the goal"
+    )
     sub = commands.add_parser("report")
     sub.add_argument("applications", nargs="*")
     sub.add_argument(
@@ -425,6 +435,25 @@ def _measure_maps(parser: argparse.ArgumentParser, options: argparse.Namespace, 
     asyncio.run(_map(options.applications, options.seconds, options.keep, console, again=options.again))
 
 
+def _play_flow(options: argparse.Namespace, console: Console) -> int:
+    folder = (options.keep / options.application).resolve()
+    played = asyncio.run(
+        play_drafted_flow(
+            APPLICATIONS[options.application], folder, options.seconds, options.goal, options.input
+        )
+    )
+    console.print(format_played_flow(played), soft_wrap=True, highlight=False, markup=False)
+    return 1 if played.failed or (played.changed and not options.goal) else 0
+
+
+_MEASURING = {
+    "map": _measure_maps,
+    "tasks": _measure_kept_map,
+    "induce": _induce_jobs,
+    "measure": _measure_settings,
+}
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; return its exit code."""
     parser = _build_parser()
@@ -443,19 +472,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _list(console)
     elif options.command == "check":
         return 1 if asyncio.run(check(APPLICATIONS[options.application], options.jobs, console)) else 0
-    elif options.command == "map":
-        _measure_maps(parser, options, console)
+    elif options.command == "flow":
+        return _play_flow(options, console)
+    elif options.command in _MEASURING:
+        _MEASURING[options.command](parser, options, console)
     elif options.command == "collect":
         application, jobs = _choose_jobs(parser, options)
         asyncio.run(
             _collect(application, jobs, options.keep, console, seed=options.seed, again=options.again)
         )
-    elif options.command == "tasks":
-        _measure_kept_map(parser, options, console)
-    elif options.command == "induce":
-        _induce_jobs(parser, options, console)
-    elif options.command == "measure":
-        _measure_settings(parser, options, console)
     else:
         _report(options.applications or APPLICATIONS, options.write, console)
     return 0

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from kb_schema.url_patterns import compile_pattern
 from loaders.exploration_import import build_knowledge
 from loaders.exploration_import.knowledge_builder import ExploredKnowledge
 from tests.support.explored import Drawing, drawing
@@ -112,6 +113,47 @@ def test_a_button_of_rows_is_a_task_that_asks_for_the_row(made: ExploredKnowledg
     (task,) = (each for name, each in made.knowledge.tasks.items() if name.startswith("revoke_access"))
     assert [(each.name, each.required) for each in task.io_spec.inputs] == [("row", True)]
     assert task.ordered_steps[-1].action.parameters == {"row": "{row}"}
+
+
+def test_what_lies_on_a_page_is_known_again_at_the_other_route_of_its_document(tmp_path: Path):
+    seen = drawing(tmp_path)
+    _draw(seen, "start", "/", PAGE, start=True)
+    _draw(seen, "settings", "/#/settings", PAGE)
+    _draw(seen, "about", "/#/about", "<main><h1>About</h1><button>Thanks</button></main>")
+    on_top = {"openable": False, "behind": "start", "layer": "dialog"}
+    _draw(seen, "dialog", "/", PAGE.replace("</main>", "</main>" + DIALOG), **on_top)
+    seen.went("start", "New key", "dialog")
+    made = build_knowledge(seen.folder)
+    dialog = made.knowledge.screens[_dialog(made)]
+    assert dialog.metadata["layer"] == "dialog"
+    patterns = [compile_pattern(each) for each in dialog.url_patterns]
+    assert [any(each.search(path) for each in patterns) for path in ("/", "/#/settings", "/#/about")] == [
+        True,
+        True,
+        False,
+    ]
+
+
+def test_a_confirmation_is_the_end_of_the_task_that_its_opener_begins(tmp_path: Path):
+    asking = "<div class='modal'><h3>End the session?</h3><button>Keep it</button><button>Yes, end it</button></div>"
+    seen = drawing(tmp_path)
+    _draw(seen, "settings", "/settings", PAGE, start=True)
+    page = seen.page(
+        "asking", "/settings", PAGE.replace("</main>", "</main>" + asking), layer="dialog", openable=False,
+        behind="settings",
+    )  # fmt: skip
+    told = {"danger": "deletes", "why": "it would change something"}
+    offers = [
+        each.model_copy(update=told) if each.name == "Yes, end it" else each for each in page.offers[-2:]
+    ]
+    seen.folder.add_page(page.model_copy(update={"offers": tuple(offers)}))
+    seen.went("settings", "Revoke access", "asking")
+    tasks = build_knowledge(seen.folder).knowledge.tasks
+    (task,) = (each for each in tasks.values() if "confirmation" in each.metadata.get("draft", ""))
+    assert task.name.startswith("Revoke access: ")
+    assert [each.type for each in task.ordered_steps] == ["navigation", "navigation", "submit"]
+    assert [each.name for each in task.io_spec.inputs] == ["end_the_session_row"]
+    assert not [each for each in tasks.values() if "a confirmation was not seen" in each.description]
 
 
 def test_a_dialog_to_which_nothing_led_is_no_task(tmp_path: Path):
