@@ -136,10 +136,9 @@ class _KnowledgeBuilder:
         """Yield the controls; of those in rows that no text tells apart, each: one element never stands for two."""
         for control in controls:
             if control.repeated:
-                leads = {self._leads.get((look.page_id, offer.offer_id)) for look, offer in control.seen} - {
-                    None
-                }
-                yield from control.separate() if len(leads) > 1 else self._rows.split(control)
+                for part in self._rows.split(control):
+                    led = {self._leads.get((look.page_id, offer.offer_id)) for look, offer in part.seen}
+                    yield from part.separate() if len(led - {None}) > 1 else (part,)
                 continue
             needs_row = control.in_rows and (control.offer.action_type != "click" or control.named_by_data)
             rows = self._rows.of(control) if needs_row else None

@@ -156,6 +156,31 @@ def test_a_confirmation_is_the_end_of_the_task_that_its_opener_begins(tmp_path: 
     assert not [each for each in tasks.values() if "a confirmation was not seen" in each.description]
 
 
+def test_buttons_of_one_name_in_two_lists_are_told_by_the_row_in_each_though_they_lead_to_different_dialogs(
+    tmp_path: Path,
+):
+    lists = "".join(
+        f"<section>{''.join(f'<div class={kind}-row><div>{kind} {n}</div><button>Remove</button></div>' for n in 'abc')}</section>"
+        for kind in ("key", "device")
+    )
+    page = f"<main><h1>Access</h1>{lists}</main>"
+    seen = drawing(tmp_path)
+    _draw(seen, "access", "/access", page, start=True)
+    offers = [each for each in seen.pages["access"].offers if each.name == "Remove"]
+    for at, kind in ((0, "key"), (3, "device")):
+        asking = f"<div class='modal'><h3>Remove the {kind}?</h3><button>Keep it</button><button>Yes</button></div>"
+        with_it = page.replace("</main>", "</main>" + asking)
+        drawn = seen.page(kind, "/access", with_it, layer="dialog", openable=False, behind="access")
+        seen.folder.add_page(drawn.model_copy(update={"offers": drawn.offers[-2:]}))
+        seen.tried("access", kind, offer_id=offers[at].offer_id)
+    made = build_knowledge(seen.folder)
+    screen = next(name for name, pages in made.screens.items() if "access" in pages)
+    removing = [
+        each for each in made.knowledge.elements(screen).values() if each.metadata["label"] == "Remove"
+    ]
+    assert [each.selector.required_context for each in removing] == [{"row"}, {"row"}]
+
+
 def test_a_dialog_to_which_nothing_led_is_no_task(tmp_path: Path):
     seen = drawing(tmp_path)
     _draw(seen, "settings", "/settings", PAGE, start=True)
