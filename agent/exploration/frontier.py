@@ -29,10 +29,10 @@ MOST_UNEXPLORED = 2_000
 
 MOST_FRUITLESS = 2
 """How many entries of a menu are tried that lead nowhere, such as the options of a field."""
-URGENT, ON_TOP, ELSEWHERE, NEW, CHANGING, ASKING, REPEATED, WAY_OUT = range(8)
-"""Order of steps: what lies on top of a page comes before the page, since it is hard to return to; allowed changes follow new controls, but precede repetitions, for which time may not suffice."""
+URGENT, ON_TOP, ELSEWHERE, DELETING, NEW, CHANGING, ASKING, REPEATED, WAY_OUT = range(9)
+"""Order of steps: what lies on top of a page comes before the page, since it is hard to return to; allowed changes follow new controls, but precede repetitions, for which time may not suffice. Of what may ask before it changes something, what deletes asks most often."""
 _ASKED: tuple[Danger, ...] = ("deletes", "pays", "sends", "submits")
-"""Dangers before which applications ask, those first that ask most often."""
+"""Dangers before which applications ask."""
 
 SAME_AS_KNOWN = "similar pages are known"
 SAME_AS_KNOWN_BELOW = "similar pages below {path} are known, for example {example} was not opened"
@@ -81,8 +81,6 @@ def list_steps(
                     if first == ELSEWHERE
                     else min(book.fruitless[kind_of(page, offer)], MOST_OF_KIND)
                 )
-                if first == ASKING and offer.danger is not None:
-                    kept = _ASKED.index(offer.danger)
                 yield ExplorationStep(page, offer, (first, kept, page.depth, here, number, place))
 
 
@@ -238,7 +236,7 @@ def _class(book: ExplorationState, page: ExplorationPage, offer: Offer) -> int:
     if offer.allowed_by:
         return CHANGING
     if is_asking(page, offer):
-        return ASKING
+        return DELETING if offer.danger == "deletes" else ASKING
     if (
         page.layer
         and not book.tries[book.key_of(page, offer)]
