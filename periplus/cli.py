@@ -258,6 +258,16 @@ def _options(
         telemetry_setup.set_up_telemetry()
 
 
+def _is_reader_gone() -> bool:
+    """Whether who read the output has ended, such as `head`; then nothing more is written."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains at its end
+        return True
+    return False
+
+
 def main(args: list[str] | None = None) -> None:
     """Run the command line and end the process with its exit code."""
     gc.set_threshold(*_COLLECTED)
@@ -277,6 +287,8 @@ def main(args: list[str] | None = None) -> None:
         typer.echo("aborted", err=True)
         sys.exit(1)
     except (Exception, KeyboardInterrupt) as exc:  # noqa: BLE001 - the outermost boundary of the process
+        if isinstance(exc, BrokenPipeError) and _is_reader_gone():
+            sys.exit(1)
         from periplus.errors import report_error  # noqa: PLC0415 - only needed after an error
         from periplus.terminal.command_console import CommandConsole  # noqa: PLC0415
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -44,3 +46,16 @@ def test_a_success_without_evidence_is_none(evidence):
     assert RunStatus.SUCCESS.with_evidence(evidence) is RunStatus.UNVERIFIED
     assert RunStatus.SUCCESS.with_evidence(EvidenceLevel.VERIFIED) is RunStatus.SUCCESS
     assert RunStatus.PARTIAL.with_evidence(evidence) is RunStatus.PARTIAL
+
+
+def test_output_whose_reader_is_gone_is_no_internal_error():
+    process = subprocess.Popen(
+        [sys.executable, "-m", "periplus", "demo", "--help"],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    process.stdout.close()
+    _, said = process.communicate(timeout=60)
+    assert (process.returncode, said) == (1, b"")
