@@ -262,7 +262,11 @@ async def execute_task_run(run_request: TaskRunRequest, resources: TaskRunResour
 
 def _describe_failure(result: RunResult) -> str | None:
     """Return why a run did not do everything, for its trace; None if it did."""
-    return None if result.complete else f"the run ended with {result.status}: {result.error or result.hint or ''}"
+    return (
+        None
+        if result.complete
+        else f"the run ended with {result.status}: {result.error or result.hint or ''}"
+    )
 
 
 def _open_sentence_trace(trace: SessionTrace) -> Callable[[Event], None]:
