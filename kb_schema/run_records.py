@@ -97,7 +97,7 @@ class StepRecord(Model):
     confidence: Probability | None = None
     """The confidence that it is the wanted result (WR); None: not judged."""
     degraded: bool = False
-    """Whether it failed and the run continued without it (WR `degraded`)."""
+    """Whether the run continued without it, or it was done only in part (WR `degraded`)."""
     approach: str = "authored"
     """The approach: `authored`, or the replanning strategy."""
 

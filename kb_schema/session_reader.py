@@ -27,6 +27,8 @@ from kb_schema.step_metadata import read_step_metadata
 
 MANIFEST = "manifest.json"
 PARTS_KEY = "__parts_file__"
+_FAILED = frozenset({"failure", "failed", "error", "partial", "degraded", "needs_person"})
+"""Statuses of a turn in which not everything was done."""
 _RESULT_FIELDS = frozenset(TraceActionResult.model_fields)
 
 
@@ -94,7 +96,7 @@ def read_session(folder: Path, *, trace_id: str | None = None) -> ExecutionTrace
     steps: list[TraceStep] = []
     for turn in manifest.turns:
         steps += _turn_steps(folder, turn, problems)
-    failed = [turn for turn in manifest.turns if turn.status in ("failure", "failed", "error")]
+    failed = [turn for turn in manifest.turns if turn.status in _FAILED]
     error = manifest.error or (f"turn {failed[0].turn} ended with {failed[0].status}" if failed else None)
     if error is None and manifest.complete is False:
         error = "the session did not end normally"

@@ -258,12 +258,12 @@ def _options(
         telemetry_setup.set_up_telemetry()
 
 
-def _is_output_closed() -> bool:
-    """Whether nobody reads what is printed any more (`periplus ... | head`); nothing more is written to it then."""
+def _is_reader_gone() -> bool:
+    """Whether who read the output has ended, such as `head`; then nothing more is written."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else the end of the process says it again
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains at its end
         return True
     return False
 
@@ -287,7 +287,7 @@ def main(args: list[str] | None = None) -> None:
         typer.echo("aborted", err=True)
         sys.exit(1)
     except (Exception, KeyboardInterrupt) as exc:  # noqa: BLE001 - the outermost boundary of the process
-        if isinstance(exc, BrokenPipeError) and _is_output_closed():
+        if isinstance(exc, BrokenPipeError) and _is_reader_gone():
             sys.exit(1)
         from periplus.errors import report_error  # noqa: PLC0415 - only needed after an error
         from periplus.terminal.command_console import CommandConsole  # noqa: PLC0415

@@ -408,8 +408,9 @@ class ResilientStepRunner:
         others = run.ledger.offered.get(run.place_of(step), ())
         if not others or (isinstance(error, StepFailed) and error.error == FAILED_BEFORE):
             return error
+        limit = run.ledger.describe_limit(run.place_of(step), self.policy(run))
         return StepFailed(
-            f"{error}; also tried: {', '.join(others)}",
+            f"{error}; also tried: {', '.join(others)}{limit}",
             error=classify_failure(error),
             acted=touched_the_page(error),
             hint=getattr(error, "hint", None),

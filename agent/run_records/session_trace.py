@@ -115,13 +115,16 @@ class SessionTrace:
                 self._pending.answers += answers
                 self._pending.refusal = refusal or self._pending.refusal
 
-    def close(self, html_after: str | None = None, *, complete: bool, url_after: str | None = None) -> None:
+    def close(
+        self, html_after: str | None = None, *, complete: bool, url_after: str | None = None, error: str | None = None
+    ) -> None:  # fmt: skip
         """Write what is pending, with the last page and its address. `complete`: the session ended by itself, not by
-        an error or a person.
+        an error or a person. `error`: why the run did not do what it was to do; such a trace is a failed one.
         """
         self._read_inputs()
         self._flush(html_after, url_after)
-        self._writer.close(complete=complete, **self._described())
+        failed = {"error": error} if error else {}
+        self._writer.close(complete=complete, **self._described(), **failed)
 
     def _note(self, action: ActionDone) -> None:
         self._flush(action.html_before, action.url_before)

@@ -54,16 +54,23 @@ class InsufficientSuccessTracesError(MetaAgentError):
     """Fewer traces passed evaluation than `min_success_traces` requires."""
 
     def __init__(
-        self, required: int, actual: int, total: int, reasons: Sequence[str] = (), *, asked: bool = False
-    ) -> None:
-        """`reasons`: why traces did not pass. `asked`: some would, if the question about them is answered."""
+        self, required: int, actual: int, total: int, reasons: Sequence[str] = (), *, asked: bool = False,
+        judged: bool = False, ruled: bool = False,
+    ) -> None:  # fmt: skip
+        """`reasons`: why traces did not pass. `asked`: some would, if the question about them is answered. `judged`, `ruled`: a
+        model or a rule rejected some.
+        """
         self.required, self.actual, self.total, self.reasons = required, actual, total, tuple(reasons)
         told = "".join(f"; {each}" for each in reasons)
+        ways = {
+            "answer the question with --accept TRACE": asked,
+            "lower the score that is needed (--min-score, min_score)": judged,
+            "leave out the rule that they break": ruled,
+            "ask for fewer (--min-traces, min_success_traces)": required > 1,
+        }
         super().__init__(
             f"Insufficient successful traces: {actual}/{total} passed evaluation, but {required} required{told}",
-            hint="record more traces, or answer the question with --accept TRACE"
-            if asked
-            else "record more traces, or ask for fewer (--min-traces, min_success_traces)",
+            hint=", or ".join(["record more traces", *(way for way, helps in ways.items() if helps)]),
         )
 
 

@@ -46,5 +46,7 @@ class PipelineConfig:
     """Name of the workflow; its ids are derived from it."""
     accepted_traces: frozenset[str] = frozenset()
     """Ids of traces that count although the application seemed to refuse something."""
+    only_succeeded: bool = False
+    """Whether failed runs are rejected whatever the evaluation strategy says."""
     custom_type_map: dict[str, str] = field(default_factory=dict)
     """Maps action names of a custom agent to action types of the vocabulary."""

@@ -98,6 +98,7 @@ class MetaAgentPipeline:
             min_score=self._config.min_score,
             prompt_formatter=self._formatter,
             accepted_traces=self._config.accepted_traces,
+            only_succeeded=self._config.only_succeeded,
         )
         self._collector = None if agent is None else TraceCollector(agent, synthetic_data_provider)
         self._inferencer = inferencer
@@ -157,17 +158,16 @@ class MetaAgentPipeline:
         good = [trace for trace, each in zip(traces, judged, strict=True) if each.passed]
         if len(good) < max(1, self._config.min_success_traces):
             names = name_traces(traces)
-            told = [
-                f"{names[each.trace_id]}: {each.metadata.get('error') or 'breaks ' + ', '.join(each.failed_rules)}"
-                for each in judged
-                if "error" in each.metadata or each.failed_rules
-            ]
+            rejected = [each for each in judged if not each.passed]
+            told = [f"{names[each.trace_id]}: {each.reason}" for each in rejected]
             raise InsufficientSuccessTracesError(
                 max(1, self._config.min_success_traces),
                 len(good),
                 len(traces),
                 told[:TOLD_TRACES],
-                asked=any(ASKED in each.metadata for each in judged),
+                asked=any(ASKED in each.metadata for each in rejected),
+                judged=any("answer" in each.metadata for each in rejected),
+                ruled=any(each.failed_rules for each in rejected),
             )
         return await self._induce(result, good)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from jinja2 import StrictUndefined, TemplateError
+from jinja2 import StrictUndefined, TemplateError, meta
 from jinja2.sandbox import SandboxedEnvironment
 
 from kb_schema.selectors import Selector
@@ -57,15 +57,26 @@ class PromptFormatter:
     """Renders prompt templates by key. Users provide templates, so they run in a sandbox."""
 
     def __init__(self, templates: Mapping[str, str] | None = None) -> None:
-        """`templates` override the defaults. Raises `ValueError` for a template with a syntax error."""
+        """`templates` override the defaults. Raises `ValueError` for a template with a syntax error or a variable
+        that the default does not use, and for a key that is none of theirs.
+        """
+        unknown = sorted((templates or {}).keys() - DEFAULT_PROMPT_TEMPLATES.keys())
+        if unknown:
+            known = ", ".join(DEFAULT_PROMPT_TEMPLATES)
+            raise ValueError(f"there is no prompt template {unknown[0]!r}; the templates are {known}")
         self._templates = {**DEFAULT_PROMPT_TEMPLATES, **(templates or {})}
         # The output is plain text for a model, not HTML: do not escape it.
         self._jinja = SandboxedEnvironment(undefined=StrictUndefined, autoescape=False)
         for key, template in self._templates.items():
             try:
-                self._jinja.parse(template)
+                used = meta.find_undeclared_variables(self._jinja.parse(template))
             except TemplateError as exc:
                 raise ValueError(f"prompt template {key!r} has a syntax error: {exc}") from exc
+            known = meta.find_undeclared_variables(self._jinja.parse(DEFAULT_PROMPT_TEMPLATES[key]))
+            if used - known:
+                raise ValueError(
+                    f"prompt template {key!r} uses {min(used - known)!r}; it may use {', '.join(sorted(known))}"
+                )
 
     def __call__(self, template_key: str, **feed: Any) -> str:
         """Return the prompt. Raises `KeyError` for an unknown key, and `ValueError` if the template uses a

@@ -16,15 +16,28 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from agent.synthesis.pipeline_config import SynthesisStrategy
 from periplus.commands.command_options import BaseUrl, WebsiteId, choose_import_budget, parse_inputs
-from periplus.commands.synthesis_options import NoValidate, ValidateRuns, choose_validation_runs
+from periplus.commands.synthesis_options import (
+    Judge,
+    MinScore,
+    MinTraces,
+    Model,
+    NoValidate,
+    Prompts,
+    Rules,
+    Strategy,
+    ValidateRuns,
+    choose_judgement,
+    choose_validation_runs,
+)
 from periplus.commands.synthesis_output import WorkflowRequest, make_workflow
 from periplus.errors import UserError
 from periplus.exit_codes import ExitCode
 from periplus.fleet.workers_option import WorkersOption, parse_workers
 from periplus.foreign_input import read_foreign
 from periplus.store_selection import ArangoUrl, MongoUrl
-from periplus.synthesis.workflow_synthesis import read_traces
+from periplus.synthesis.workflow_synthesis import BY_RULES, SynthesisJudgement, read_traces
 from periplus.terminal.command_console import CommandConsole
 from periplus.terminal.live_view import QueuedPrompts, find_terminal_prompts
 
@@ -124,6 +137,13 @@ def collect(
     ] = False,
     validate: ValidateRuns = None,
     no_validate: NoValidate = False,
+    strategy: Strategy = SynthesisStrategy.RULE_BASED,
+    judge: Judge = False,
+    rule: Rules = None,
+    min_score: MinScore = 0.5,
+    model: Model = None,
+    prompts: Prompts = None,
+    min_traces: MinTraces = 1,
     mongodb_url: MongoUrl = None,
     arangodb_url: ArangoUrl = None,
 ) -> None:
@@ -135,7 +155,7 @@ def collect(
 
     Without --inputs, the inputs that the task requires are made, by their type, name and field; each run has others.
     Secrets are not made: give them with -i, or have them in a vault. In a terminal, with --workers N, missing inputs and
-    waits for a person are asked.
+    waits for a person are asked. The traces are made into a workflow with --synthesize, with the options of `synthesize`.
 
     The first line of a CSV names the inputs. Each run has its own browser context. If a worker dies,
     another worker resumes its run from the journal; no step is repeated.
@@ -155,7 +175,17 @@ def collect(
     from periplus.fleet.run_collection import RunCollectionSettings  # noqa: PLC0415 - slow import
 
     choose_validation_runs(validate, no_validate=no_validate)
+    judgement = choose_judgement(
+        strategy,
+        judge=judge,
+        rules=rule,
+        min_score=min_score,
+        model=model,
+        prompts=prompts,
+        min_traces=min_traces,
+    )
     _check_options(inputs, runs, make, seed, resume, synthesize, publish=publish, as_json=as_json)
+    _check_judgement(judgement, synthesize, validated=validate is not None or no_validate)
     values = parse_inputs(shared or [])
     if resume is not None:
         if task is not None or inputs is not None or out is not None or agent is not None:
@@ -188,6 +218,7 @@ def collect(
         request = WorkflowRequest(
             name=synthesize,
             task=task or "" if agent is not None else "",
+            judgement=judgement,
             validate=choose_validation_runs(validate, no_validate=no_validate),
             publish=publish,
             given=values,
@@ -236,6 +267,16 @@ def _check_options(
         raise UserError(
             "--json prints the collection only", fix="synthesize the traces with `periplus synthesize`"
         )
+
+
+def _check_judgement(judgement: SynthesisJudgement, synthesize: str | None, *, validated: bool) -> None:
+    """Raise `UserError` for options of a workflow that is not made, or that need a model which is missing."""
+    if synthesize is None and (validated or judgement != BY_RULES):
+        raise UserError(
+            "the options for how a workflow is made and validated need a workflow",
+            fix='add --synthesize "NAME"',
+        )
+    judgement.inferencer()
 
 
 def _collect_from_agent(

@@ -30,16 +30,18 @@ from periplus.commands.command_options import (
     parse_inputs,
 )
 from periplus.commands.synthesis_options import (
+    Accept,
     Judge,
     MinScore,
     MinTraces,
     Model,
     NoValidate,
     Prompts,
+    Rules,
     Strategy,
     ValidateRuns,
+    choose_judgement,
     choose_validation_runs,
-    read_prompt_templates,
 )
 from periplus.commands.synthesis_output import WorkflowRequest, make_workflow
 from periplus.errors import UserError
@@ -49,7 +51,7 @@ from periplus.knowledge_server import connect_knowledge_client
 from periplus.log_setup import log_to_stderr
 from periplus.store_selection import ArangoUrl, MongoUrl, open_selected_stores
 from periplus.synthesis.recorded_sign_in import adopt_sign_in
-from periplus.synthesis.workflow_synthesis import SynthesisJudgement, read_traces
+from periplus.synthesis.workflow_synthesis import read_traces
 from periplus.synthesis.workflow_traces import read_workflow_traces
 from periplus.terminal.command_console import CommandConsole
 from periplus.website_selection import list_websites, select_website
@@ -91,10 +93,12 @@ def refine(
     ] = None,
     strategy: Strategy = SynthesisStrategy.RULE_BASED,
     judge: Judge = False,
+    rule: Rules = None,
     min_score: MinScore = 0.5,
     model: Model = None,
     prompts: Prompts = None,
     min_traces: MinTraces = 1,
+    accept: Accept = None,
     website: WebsiteId = None,
     base_url: BaseUrl = None,
     headed: Headed = None,
@@ -119,6 +123,10 @@ def refine(
     """
     log_to_stderr()
     console = CommandConsole()
+    judgement = choose_judgement(
+        strategy, judge=judge, rules=rule, min_score=min_score, model=model, prompts=prompts, min_traces=min_traces,
+        accept=accept,
+    )  # fmt: skip
     website_id, current, tasks = asyncio.run(_read_workflow(workflow, website, mongodb_url, arangodb_url))
     note = read_workflow_traces(website_id, workflow)
     earlier = [] if note is None else [Path(each) for each in note.folders if Path(each).is_dir()]
@@ -129,15 +137,7 @@ def refine(
     request = WorkflowRequest(
         name=current.name,
         task=current.description if note is None else note.task,
-        judgement=SynthesisJudgement(
-            strategy,
-            "llm_judge" if judge else "exception_only",
-            min_traces,
-            model,
-            frozenset(),
-            min_score,
-            read_prompt_templates(prompts),
-        ),
+        judgement=judgement,
         validate=choose_validation_runs(validate, no_validate=no_validate),
         publish=publish,
         replace=True,

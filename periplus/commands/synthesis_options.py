@@ -12,6 +12,7 @@ from agent.synthesis.synthesis_prompts import DEFAULT_PROMPT_TEMPLATES
 from agent.synthesis.traces.named_rules import RuleRefused, read_rule
 from agent.synthesis.traces.trace_evaluation import EvaluationRule
 from periplus.errors import UserError
+from periplus.synthesis.workflow_synthesis import SynthesisJudgement
 
 PROMPT_SUFFIX = ".jinja"
 
@@ -62,6 +63,16 @@ Prompts = Annotated[
     ),
 ]
 MinTraces = Annotated[int, typer.Option(metavar="N", min=1, help="Minimum number of usable traces.")]
+Accept = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--accept",
+        metavar="TRACE",
+        help="Use a trace that was left out with a question: the application refused nothing that matters."
+        " May be repeated.",
+        show_default=False,
+    ),
+]
 
 
 def choose_validation_runs(validate: int | None, *, no_validate: bool) -> int | None:
@@ -71,7 +82,32 @@ def choose_validation_runs(validate: int | None, *, no_validate: bool) -> int | 
     return 0 if no_validate else validate
 
 
-def choose_evaluation(
+def choose_judgement(
+    strategy: SynthesisStrategy,
+    *,
+    judge: bool,
+    rules: list[str] | None,
+    min_score: float,
+    model: str | None,
+    prompts: Path | None,
+    min_traces: int,
+    accept: list[str] | None = None,
+) -> SynthesisJudgement:
+    """Return how traces are evaluated and made into a workflow. Raises `UserError`."""
+    evaluation, chosen = _choose_evaluation(rules, judge=judge)
+    return SynthesisJudgement(
+        strategy,
+        evaluation,
+        min_traces,
+        model,
+        frozenset(accept or ()),
+        min_score,
+        read_prompt_templates(prompts),
+        chosen,
+    )
+
+
+def _choose_evaluation(
     rules: list[str] | None, *, judge: bool
 ) -> tuple[Literal["exception_only", "rule_based", "llm_judge"], tuple[EvaluationRule, ...]]:
     """Return how traces are evaluated, and by which rules. Raises `UserError`."""

@@ -261,14 +261,17 @@ def _print_traces(console: Console, result: PipelineResult, read: list[Execution
     names = name_traces(read)
     for each in failed:
         name = names.get(each.trace_id, each.trace_id)
-        reason = each.metadata.get("error") or ", ".join(each.failed_rules)
-        console.print(f"  [yellow]{escape(name)}: {escape(str(reason))}[/]", soft_wrap=True, highlight=False)
+        console.print(f"  [yellow]{escape(name)}: {escape(each.reason)}[/]", soft_wrap=True, highlight=False)
         if ASKED in each.metadata:
             console.print(
                 f"    -> if not, use it with --accept {escape(name)}",
                 soft_wrap=True,
                 highlight=False,
             )
+    for each in result.evaluation_results:
+        if each.passed and each.warnings:
+            told = f"{names.get(each.trace_id, each.trace_id)}: used, and breaks {', '.join(each.warnings)}"
+            console.print(f"  [yellow]{escape(told)}[/]", soft_wrap=True, highlight=False)
     for trace in read:
         for problem in trace.metadata.get("problems", ()):
             console.print(

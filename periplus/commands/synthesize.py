@@ -18,6 +18,7 @@ from periplus.commands.command_options import (
     parse_inputs,
 )
 from periplus.commands.synthesis_options import (
+    Accept,
     Judge,
     MinScore,
     MinTraces,
@@ -27,16 +28,15 @@ from periplus.commands.synthesis_options import (
     Rules,
     Strategy,
     ValidateRuns,
-    choose_evaluation,
+    choose_judgement,
     choose_validation_runs,
-    read_prompt_templates,
 )
 from periplus.commands.synthesis_output import WorkflowRequest, make_workflow
 from periplus.exit_codes import ExitCode
 from periplus.foreign_input import read_foreign
 from periplus.log_setup import log_to_stderr
 from periplus.store_selection import ArangoUrl, MongoUrl
-from periplus.synthesis.workflow_synthesis import SynthesisJudgement, read_traces
+from periplus.synthesis.workflow_synthesis import read_traces
 from periplus.terminal.command_console import CommandConsole
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
@@ -85,15 +85,7 @@ def synthesize(
     model: Model = None,
     prompts: Prompts = None,
     min_traces: MinTraces = 1,
-    accept: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--accept",
-            metavar="TRACE",
-            help="Use a trace that was left out with a question: the application refused nothing that matters."
-            " May be repeated.",
-        ),
-    ] = None,
+    accept: Accept = None,
     website: WebsiteId = None,
     base_url: BaseUrl = None,
     headed: Headed = None,
@@ -131,22 +123,16 @@ def synthesize(
     log_to_stderr()
     console = CommandConsole()
     given = parse_inputs(inputs or [])
-    evaluation, rules = choose_evaluation(rule, judge=judge)
+    judgement = choose_judgement(
+        strategy, judge=judge, rules=rule, min_score=min_score, model=model, prompts=prompts, min_traces=min_traces,
+        accept=accept,
+    )  # fmt: skip
     budget = choose_import_budget(max_import_memory, max_import_seconds)
     read = read_foreign(traces, budget, read_traces, traces)
     request = WorkflowRequest(
         name=name,
         task=task,
-        judgement=SynthesisJudgement(
-            strategy,
-            evaluation,
-            min_traces,
-            model,
-            frozenset(accept or ()),
-            min_score,
-            read_prompt_templates(prompts),
-            rules,
-        ),
+        judgement=judgement,
         validate=choose_validation_runs(validate, no_validate=no_validate),
         publish=publish,
         replace=replace,

@@ -87,7 +87,7 @@ def _outcome(step: StepRecord) -> str:
         words.append(f"({step.outcome}, confidence {step.confidence:g})")
     elif step.share is not None and 0 < step.share < 1:
         words.append(f"({step.share:.0%} of it)")
-    if step.degraded:
+    if step.degraded and step.outcome not in ("alternative", "partial"):
         words.append("continued without the rest" if step.share else "continued without it")
     if step.approach != "authored":
         words.append(f"by {step.approach}")

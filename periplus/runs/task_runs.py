@@ -252,11 +252,21 @@ async def execute_task_run(run_request: TaskRunRequest, resources: TaskRunResour
             with suppress(PageError, PlaywrightError):
                 last = last or await session.snapshot()
             html, url = (None, None) if last is None else (last.html, last.url)
-            trace.close(html, complete=ended, url_after=url)
+            error = _describe_failure(result) if ended else None
+            trace.close(html, complete=ended, url_after=url, error=error)
             if resources.model is not None:
                 write_model_calls(resources.model, resources.folder)
         await _write_result(result, resources, log)
         return result
+
+
+def _describe_failure(result: RunResult) -> str | None:
+    """Return why a run did not do everything, for its trace; None if it did."""
+    return (
+        None
+        if result.complete
+        else f"the run ended with {result.status}: {result.error or result.hint or ''}"
+    )
 
 
 def _open_sentence_trace(trace: SessionTrace) -> Callable[[Event], None]:

@@ -15,6 +15,7 @@ from agent.synthesis.alignment.aligned_traces import AlignedPosition, AlignmentT
 from agent.synthesis.patterns.extracted_patterns import ExtractedPatterns, LoopPattern
 from agent.synthesis.synthesis_pipeline import PipelineResult
 from agent.synthesis.synthesis_prompts import render_target
+from agent.synthesis.traces.trace_evaluation import EvaluationResult
 from kb_schema.execution_traces import TraceStep
 from mcp_server.document_text.condition_text import describe_condition
 from periplus.synthesis.proposed_screens import ProposedScreen, ScreensFound
@@ -58,8 +59,8 @@ class TraceRow:
 
 
 @dataclass(frozen=True, slots=True)
-class UnusedTrace:
-    """A trace that evaluation rejected."""
+class NotedTrace:
+    """A trace that evaluation rejected, or of which it notes something."""
 
     name: str
     reason: str
@@ -118,7 +119,7 @@ def write_synthesis_report(
         notes=() if result.lowered is None else result.lowered.notes,
         rows=build_trace_rows(result, screens, path.parent),
         traces=_list_traces(result),
-        unused=_list_unused_traces(result),
+        noted=_list_noted_traces(result),
         words={kind.value: word for kind, word in _WORDS.items()},
         problems=problems,
         validated=validated,
@@ -202,15 +203,16 @@ def _list_traces(result: PipelineResult) -> list[tuple[str, str, int, int]]:
     return told
 
 
-def _list_unused_traces(result: PipelineResult) -> list[UnusedTrace]:
+def _list_noted_traces(result: PipelineResult) -> list[NotedTrace]:
     return [
-        UnusedTrace(
-            each.trace_id,
-            str(each.metadata.get("error") or ", ".join(each.failed_rules) or f"judged {each.score:.2f}"),
-        )
+        NotedTrace(each.trace_id, f"not used; {each.reason}" if each.reason else _describe_warnings(each))
         for each in result.evaluation_results
-        if not each.passed
+        if not each.passed or each.warnings
     ]
+
+
+def _describe_warnings(evaluation: EvaluationResult) -> str:
+    return f"used, and breaks {', '.join(evaluation.warnings)}"
 
 
 def _cell(position: AlignedPosition, trace: str, pages: TracePageLinks) -> TraceCell | None:

@@ -161,6 +161,7 @@ async def induce_workflow(
         evaluation_strategy=EvaluationStrategy(judgement.evaluation),
         min_success_traces=judgement.min_success_traces,
         accepted_traces=frozenset(accepted),
+        only_succeeded=True,
         min_score=judgement.min_score,
         prompt_templates=judgement.prompt_templates,
     )
@@ -224,6 +225,8 @@ def write_synthesis_files(result: PipelineResult, folder: Path, screens: Sequenc
     if result.synthesis is not None:
         decisions = [_format_decision(each) for each in result.synthesis.decisions]
         files["decisions.json"] = json.dumps(decisions, indent=2, ensure_ascii=False)
+    evaluations = [asdict(each) | {"reason": each.reason} for each in result.evaluation_results]
+    files["evaluations.json"] = json.dumps(evaluations, indent=2, ensure_ascii=False)
     if result.python_script is not None:
         files["workflow.py"] = result.python_script
     if result.lowered is not None:

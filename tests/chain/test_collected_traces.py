@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -47,3 +48,29 @@ def test_the_runs_of_a_task_become_a_workflow_that_is_published_only_if_it_works
     ]  # the length is that of the first run
     report = json.loads((tmp_path / "p" / "report.json").read_text())
     assert (report["deterministic_count"], report["parameterizable_count"]) == (3, 2)
+
+
+def test_runs_of_a_workflow_whose_end_shows_that_it_did_not_work_are_not_made_into_a_workflow(site, tmp_path):
+    """Every node of it is done: only the criteria of the whole say that it failed."""
+    kb = tmp_path / "kb"
+    shutil.copytree(HARBOUR / "kb", kb)
+    workflow = {
+        "type": "workflow", "workflow_id": "moor", "name": "Moor", "website_id": "harbour",
+        "nodes": [{"type": "task", "node_id": "one", "task_id": "register_boat"}],
+        "success_criteria": [{"type": "dom_contains", "value": "The harbour is full", "timeout": 0.5}],
+        "io_spec": {"inputs": [{"name": "boat_name", "source": "user_input"}]},
+    }  # fmt: skip
+    (kb / "workflows").mkdir()
+    (kb / "workflows" / "moor.json").write_text(json.dumps(workflow))
+    assert periplus("kb", "load", str(kb), cwd=tmp_path).returncode == 0
+    (tmp_path / "rows.csv").write_text("boat_name\nTern\nGannet\n")
+    collected = periplus(
+        "collect", "moor", "--base-url", site.url, "--inputs", "rows.csv", "--workers", "1", "--out", "c",
+        "--synthesize", "Learned", "--no-validate", "--publish", cwd=tmp_path,
+    )  # fmt: skip
+    assert len(site.state()["boats"]) == 2
+    assert collected.returncode == 2, collected.stdout
+    assert "0/2 passed evaluation" in collected.stderr
+    assert "the run ended with" in collected.stderr
+    listed = periplus("workflows", "list", "--json", cwd=tmp_path)
+    assert [each["workflow_id"] for each in json.loads(listed.stdout)] == ["moor"]

@@ -75,6 +75,9 @@ def test_inputs_are_made_the_traces_become_a_workflow_and_more_traces_refine_it(
     assert same.returncode == 2
     assert "made of these traces already" in same.stderr
     assert periplus(*made, "--runs", "2", "--seed", "two", "--out", "d", cwd=tmp_path).returncode == 0
+    ruled = periplus("refine", "Moor_boats", "d/runs", *base, "--no-validate", "--rule", "max-steps=1", cwd=tmp_path)
+    assert ruled.returncode == 2, ruled.stdout
+    assert "0/5 passed evaluation" in ruled.stdout + ruled.stderr
     refined = periplus("refine", "Moor_boats", "d/runs", *base, "--no-validate", "--publish", cwd=tmp_path)
     assert refined.returncode == 0, refined.stdout + refined.stderr
     assert "5 traces, 2 of them new" in refined.stdout
@@ -117,6 +120,10 @@ def test_an_agent_of_another_kind_is_driven_and_what_it_did_becomes_a_workflow(t
         ["--publish"],
         ["--synthesize", "x", "--json"],
         ["--make", "x=nothing"],
+        ["--no-validate"],
+        ["--rule", "no-errors"],
+        ["--synthesize", "x", "--rule", "nothing"],
+        ["--synthesize", "x", "--judge"],  # there is no model
     ],
 )
 def test_options_of_collect_that_contradict_each_other_are_an_error(tmp_path, more):

@@ -296,6 +296,7 @@ async def test_a_run_asks_a_person_and_its_trace_tells_where_and_what_was_read_a
         assert done.status == "needs_person"
         assert not steps["wait"].result.success
         assert "asked" not in manifest
+        assert (read.success, read.error) == (False, "turn 1 ended with needs_person")
         return
     assert person.asked[-1] == "continue: Read Ann the code"
     assert (read.input_data, manifest["asked"]) == ({"whom": "Ann"}, ["whom"])

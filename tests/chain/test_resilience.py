@@ -19,6 +19,7 @@ from kb_schema.tool_answers import TaskSummary
 from kb_store.store_factory import open_runs
 from periplus.run_store_adapters import RunStoreKeeping, _RunStoreLessons
 from tests.support.lives import another_life, kept_state
+from tests.support.small_sites import WEBSITE, Answered, running_site, visiting
 
 pytestmark = pytest.mark.sampled(0.4)
 
@@ -168,6 +169,8 @@ async def test_an_acceptable_outcome_is_a_partial_success_and_told_as_one(quick,
     last = result.steps[-1]
     assert (last.status, last.outcome, last.confidence) == (StepStatus.DONE, "alternative", 0.65)
     assert result.degraded_steps == ("filter",)
+    assert [each.degraded for each in result.steps] == [each is last for each in result.steps]
+    assert result.confidence_score > 0.5  # no criteria of the task are stated: they say nothing
     knows(quick, TO_QUAY, {**filtering, "min_success_confidence": 0.6})
     assert (await TaskRunner(quick).run_task("t")).complete
     knows(quick, TO_QUAY, {**filtering, "required_evidence": [{"type": "dom_contains", "value": "anchor"}]})
@@ -223,6 +226,29 @@ async def test_a_later_strategy_of_the_selector_is_used_where_the_first_does_not
     assert result.complete, result.error
     assert result.steps[-1].approach == "other_selector"
     assert_within_limits(result)
+
+
+async def test_what_an_element_says_of_repeating_holds_for_all_its_strategies(browser, tmp_path, impatient):
+    element = {
+        "element_id": "title", "type": "button", "affordances": [{"action_type": "click", "idempotent": True}],
+        "selector": {"strategies": [{"type": "css", "value": "h1"}, {"type": "css", "value": "p"}]},
+    }  # fmt: skip
+    home = {
+        "type": "screen", "screen_id": "home", "name": "Home", "url": "/", "url_patterns": ["^/$"],
+        "state_signature": {"required_indicators": [{"type": "dom_element", "selector": "h1"}]}, "ui_elements": [element],
+    }  # fmt: skip
+    press = clicking(
+        "press", "title", postconditions=[{"type": "dom_contains", "value": "Pressed", "timeout": 0.3}]
+    )
+    go = {"step_id": "go", "action": {"action_type": "navigate", "target_screen": "home"}}
+    task = {"type": "task", "task_id": "t", "steps": [go, press]}
+    documents = [parse_document({"website_id": WEBSITE, **each}) for each in (home, task)]
+    with running_site(lambda _: Answered("<title>Home</title><h1>Home</h1><p>Text</p>")) as site:
+        async with visiting(browser, site, tmp_path, *documents) as session:
+            session.healing = HealPolicy(max_rounds=0, gate_s=0.3)
+            result = await TaskRunner(session).run_task("t")
+    assert {each.approach for each in result.tried} == {"authored", "other_selector"}
+    assert result.status is RunStatus.FAILURE, result.error
 
 
 async def test_another_task_with_the_same_postcondition_takes_the_steps_place(quick, monkeypatch):

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from kb_schema.execution_traces import ExecutionTrace, TraceActionResult, TraceStep, chain_pages
 from kb_schema.session_reader import SessionUnreadable, read_session
 from kb_schema.session_writer import PART_FROM_CHARS, write_session
+from kb_schema.step_metadata import StepMetadata
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=30)
 JSON = st.recursive(
@@ -32,7 +33,7 @@ STEPS = st.builds(
     source_url=st.none() | TEXT,
     action_group_index=st.integers(0, 3),
     reasoning=st.none() | TEXT.filter(bool),
-    metadata=st.dictionaries(TEXT, JSON, max_size=2),
+    metadata=st.dictionaries(TEXT.filter(lambda key: key not in StepMetadata.model_fields), JSON, max_size=2),
 )
 
 
@@ -161,6 +162,16 @@ def test_a_session_that_was_cut_off_is_a_failed_trace(tmp_path):
     trace = read_session(tmp_path)
     assert (len(trace.steps), trace.success) == (1, False)
     assert trace.error == "the session did not end normally"
+
+
+@pytest.mark.parametrize("status", ["failure", "partial", "degraded", "needs_person"])
+def test_a_session_of_which_a_turn_did_not_do_everything_is_a_failed_trace(tmp_path, status):
+    write_session(ExecutionTrace(trace_id="t", steps=(TraceStep(action_type="click"),)), tmp_path)
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    manifest["turns"][0]["status"] = status
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest))
+    trace = read_session(tmp_path)
+    assert (trace.success, trace.error) == (False, f"turn 1 ended with {status}")
 
 
 @pytest.mark.parametrize("text", [None, '{"session_id": "t", "tur', '{"turns": 3}'])

@@ -43,6 +43,7 @@ from tests.zoo.map_drafts import format_drafts, measure_drafts
 from tests.zoo.map_measurement import MapFigures, format_map, measure_map, read_map_truths
 from tests.zoo.map_tasks import format_holding, measure_holding, record_tasks
 from tests.zoo.map_views import ViewFigures, format_views, measure_views, read_listed_views
+from tests.zoo.seed_site import SPADEWORKS
 from tests.zoo.single_page.benchmark import MAKE
 from tests.zoo.zoo_figures import format_job, read_figures, summarize, write_markdown
 from tests.zoo.zoo_jobs import Application, Instance, Job, NoNoise, RunningApplication
@@ -58,6 +59,8 @@ from tests.zoo.zoo_measurement import (
 
 OUT = Path("out/zoo")
 INDUCED, COLLECTED = "induced.jsonl", "collected.jsonl"
+COLLECTED_FROM = {**APPLICATIONS, SPADEWORKS.name: SPADEWORKS}
+"""Applications on which collected runs are measured."""
 SETTINGS: tuple[Setting, ...] = get_args(Setting)
 TABLE = "<!-- written by `python -m tests.zoo report --write docs/zoo.md` -->"
 """The table follows in a page."""
@@ -318,7 +321,7 @@ def _list_parts() -> list[str]:
 def _choose_jobs(
     parser: argparse.ArgumentParser, options: argparse.Namespace
 ) -> tuple[Application, list[Job]]:
-    application = APPLICATIONS[options.application]
+    application = COLLECTED_FROM[options.application]
     unknown = set(options.jobs) - {job.name for job in application.jobs}
     if unknown:
         parser.error(f"{options.application} has no job {', '.join(sorted(unknown))}")
@@ -347,7 +350,8 @@ def _build_parser() -> argparse.ArgumentParser:
     commands.add_parser("part", help="measure a part").add_argument("part", choices=_list_parts())
     for name in ("check", "measure", "collect", "induce"):
         sub = commands.add_parser(name)
-        sub.add_argument("application", choices=sorted(APPLICATIONS))
+        known = APPLICATIONS if name != "collect" else COLLECTED_FROM
+        sub.add_argument("application", choices=sorted(known))
         sub.add_argument("jobs", nargs="*", metavar="JOB")
         if name == "induce":
             sub.add_argument(

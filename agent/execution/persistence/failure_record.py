@@ -79,6 +79,14 @@ class FailureRecord(BaseModel):
         total = min(policy.max_total_replans, MAX_TOTAL_REPLANS)
         return self.total < total and self.replans.get(place, 0) < policy.max_replans_per_step
 
+    def describe_limit(self, place: str, policy: ResiliencePolicy) -> str:
+        """Return the limit after which no further approach is tried, as the end of a sentence; empty if it is not reached."""
+        if self.may_replan(place, policy):
+            return ""
+        if self.replans.get(place, 0) >= policy.max_replans_per_step:
+            return f"; no more than {policy.max_replans_per_step} replans of a step (max_replans_per_step)"
+        return f"; no more than {min(policy.max_total_replans, MAX_TOTAL_REPLANS)} replans of a run (max_total_replans)"
+
     def replan(self, place: str, label: str | None = None) -> None:
         """Count a replan."""
         self.replans[place] = self.replans.get(place, 0) + 1

@@ -63,9 +63,11 @@ class OutcomeChecker:
         return verdicts
 
     async def task(self, run: TaskRun, policy: ResiliencePolicy) -> None:
-        """Judge the task's success criteria, into `run.criteria`. Raises `StepFailed`."""
+        """Judge the task's success criteria, into `run.criteria` if there are any. Raises `StepFailed`."""
         task = run.task
-        _, run.criteria = await self._judge(run, task.success_criteria, task, "success criterion", policy)
+        _, evaluation = await self._judge(run, task.success_criteria, task, "success criterion", policy)
+        if task.success_criteria or _flexible(task):
+            run.criteria = evaluation
 
     async def _judge(
         self,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,7 @@ from agent.execution.results.task_completion import (
 )
 from agent.run_context import merge_values
 from kb_schema.resilience_policy import ResiliencePolicy
-from kb_schema.run_records import RunResult, RunStatus, StepStatus
+from kb_schema.run_records import RunResult, RunStatus, StepRecord, StepStatus
 
 if TYPE_CHECKING:
     from agent.execution.execution_ports import TaskExecution
@@ -82,7 +83,7 @@ def build_result(
         evidence=run.evidence(status),
         started_at=started_at,
         duration_ms=(time.monotonic() - started) * 1000,
-        steps=tuple(run.records),
+        steps=tuple(_mark_degraded(run.records, {*degraded, *failed_optional})),
         outputs=redact(run.outputs),
         error=redact(error),
         errors=tuple(redact(list(list_errors(run.records, error)))),
@@ -100,6 +101,12 @@ def build_result(
         values_read=run.ledger.seen if run.depth == 0 else 0,
         state_bytes=len(engine.checkpoints.state.model_dump_json()) if run.depth == 0 else 0,
     )
+
+
+def _mark_degraded(records: Iterable[StepRecord], names: AbstractSet[str]) -> Iterator[StepRecord]:
+    """Yield the records; those of steps that the run continued without, or that were done in part, are marked."""
+    for each in records:
+        yield each.model_copy(update={"degraded": True}) if each.step_id in names else each
 
 
 def collect_best_effort(run: TaskRun) -> dict[str, Any]:

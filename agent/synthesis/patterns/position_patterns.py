@@ -207,7 +207,7 @@ class PositionClassifier:
             made.targets[position.index] = by_words
             made.parameterizable.append((position, self._parameters(position, cells)))
             return
-        reason = "every trace has a different step here" if lifted is None else self._find_untold(lifted)
+        reason = "the traces have different steps here" if lifted is None else self._find_untold(lifted)
         if reason is not None:
             made.variable.append(position)
             made.refusals.append(build_refusal(reason, cells))

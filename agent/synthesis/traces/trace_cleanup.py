@@ -3,13 +3,14 @@
 These are: failed and skipped actions, closed overlays that a run closes by itself, refused presses that were repeated
 with success, field values that the next steps
 replace, clicks into a field that is then filled in, an address that is opened once more, menus that are opened and closed again, and clicks beside controls
-after which the page was the same.
+after which the page was the same, or only a menu was closed.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from itertools import takewhile
 from urllib.parse import urlsplit, urlunsplit
 
 from agent.synthesis.traces.element_fingerprints import FINGERPRINT
@@ -20,6 +21,9 @@ from kb_schema.execution_traces import ANSWERS, CLOSES_OVERLAY, ExecutionTrace, 
 from kb_schema.selectors import Selector
 from web_pages.accessible_names import INTERACTIVE_ROLES
 
+_ATTRIBUTES = re.compile(r"<(/?[\w-]+)[^>]*>")
+_PIECES = re.compile(r"<[^>]*>|[^<]+")
+_EXPANDED = re.compile(r'\baria-expanded="true"')
 _FRAMEWORK_ID = re.compile(r' __id__="[^"]*"')
 _ENTERING = frozenset({"click", "focus"})
 _CONTROL_TAGS = frozenset(
@@ -36,7 +40,7 @@ def clean_up_traces(traces: Iterable[ExecutionTrace]) -> list[ExecutionTrace]:
 
 
 def _without_idle_clicks(traces: list[ExecutionTrace]) -> list[ExecutionTrace]:
-    """Remove clicks on what is no control (a cell, a text) that left the page as it was.
+    """Remove clicks on what is no control (a cell, a text) that left the page as it was, or only closed a menu.
 
     A page may keep more than it shows: what every trace clicks in this way belongs to the task.
     """
@@ -66,7 +70,10 @@ def _without_idle_clicks(traces: list[ExecutionTrace]) -> list[ExecutionTrace]:
 
 
 def _is_idle_click(step: TraceStep, then: TraceStep | None) -> bool:
-    """Whether a click was beside all controls, sent nothing, and the page was the same at the next step."""
+    """Whether a click was beside all controls, sent nothing, and the page was the same at the next step.
+
+    The page may have lost a menu that was open: a click beside it closes it.
+    """
     if step.action_type != "click" or step.html_before is None:
         return False
     element = step.metadata.get(FINGERPRINT)
@@ -76,7 +83,25 @@ def _is_idle_click(step: TraceStep, then: TraceStep | None) -> bool:
         return False
     behind = step.html_after if then is None or then.html_before is None else then.html_before
     same_place = then is None or then.source_url == step.source_url
-    return same_place and _remove_framework_ids(behind) == _remove_framework_ids(step.html_before)
+    before, after = _remove_framework_ids(step.html_before), _remove_framework_ids(behind)
+    return same_place and (before == after or _only_closed(before, after))
+
+
+def _only_closed(before: str | None, after: str | None) -> bool:
+    """Whether a page lost one piece in one place, and less of it is expanded (`aria-expanded`) than before."""
+    if not before or not after or len(_EXPANDED.findall(before)) <= len(_EXPANDED.findall(after)):
+        return False
+    full, rest = _list_pieces(before), _list_pieces(after)
+    if len(rest) >= len(full):
+        return False
+    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(full, rest, strict=False)))
+    return full[len(full) - len(rest) + same :] == rest[same:]
+
+
+def _list_pieces(html: str) -> list[str]:
+    """Return the tags and texts of a page, without attributes and empty texts."""
+    pieces = (each.strip() for each in _PIECES.findall(html))
+    return [_ATTRIBUTES.sub(r"<\1>", each) for each in pieces if each]
 
 
 def clean_up_steps(steps: tuple[TraceStep, ...]) -> tuple[TraceStep, ...]:

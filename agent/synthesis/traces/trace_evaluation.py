@@ -46,6 +46,15 @@ class EvaluationResult:
     warnings: tuple[str, ...] = ()
     metadata: dict[str, Any] = field(default_factory=dict)
 
+    @property
+    def reason(self) -> str:
+        """Why the trace was rejected; empty if it passed."""
+        if self.passed:
+            return ""
+        if self.failed_rules:
+            return f"breaks {', '.join(self.failed_rules)}"
+        return str(self.metadata.get("error") or f"judged {self.score:.2f}")
+
 
 class TraceEvaluator:
     """Evaluates traces by one strategy."""
@@ -58,8 +67,11 @@ class TraceEvaluator:
         min_score: float = 0.5,
         prompt_formatter: PromptFormatter | None = None,
         accepted_traces: Collection[str] = (),
+        *,
+        only_succeeded: bool = False,
     ) -> None:
         """`accepted_traces`: ids of traces that count although the application seemed to refuse something.
+        `only_succeeded`: failed runs are rejected whatever the strategy says.
 
         Raises `ValueError` if the strategy needs rules or an inferencer and none is given.
         """
@@ -70,6 +82,7 @@ class TraceEvaluator:
         self._rules, self._inferencer, self._min_score = tuple(rules), inferencer, min_score
         self._formatter = prompt_formatter or PromptFormatter()
         self._accepted_traces = frozenset(accepted_traces)
+        self._only_succeeded = only_succeeded
         judges: dict[EvaluationStrategy, Callable[[ExecutionTrace, str], Awaitable[EvaluationResult]]] = {
             EvaluationStrategy.EXCEPTION_ONLY: self._exception_only,
             EvaluationStrategy.RULE_BASED: self._rule_based,
@@ -81,12 +94,17 @@ class TraceEvaluator:
         self, traces: Sequence[ExecutionTrace], task_description: str = ""
     ) -> list[EvaluationResult]:
         """Return one result per trace, in order. Raises `TraceEvaluationError` if an evaluation fails."""
-        judged = [await self._judge(trace, task_description) for trace in traces]
+        judged = [await self._evaluate(trace, task_description) for trace in traces]
         asked = self._ask([trace for trace, result in zip(traces, judged, strict=True) if result.passed])
         return [
             _reject(result, asked[result.trace_id]) if result.trace_id in asked else result
             for result in judged
         ]
+
+    async def _evaluate(self, trace: ExecutionTrace, task: str) -> EvaluationResult:
+        if self._only_succeeded and not trace.success:
+            return await self._exception_only(trace, task)
+        return await self._judge(trace, task)
 
     def _ask(self, traces: Sequence[ExecutionTrace]) -> dict[str, str]:
         """Return the questions about traces in which the application seems to have refused something, by id.
@@ -125,16 +143,17 @@ class TraceEvaluator:
         feed = build_evaluation_feed(trace, task or trace.task_description)
         try:
             answer = await self._inferencer.infer(self._formatter(EVALUATION_TEMPLATE_KEY, **feed))
-        except InferenceFailed as exc:
+        except (InferenceFailed, ValueError) as exc:  # no answer, or a template that reaches out
             raise TraceEvaluationError(trace.trace_id, str(exc)) from exc
         score = _score(answer)
         if score is None:
             raise TraceEvaluationError(
                 trace.trace_id, f"expected a score from 0 to 1 in the model's answer, found {answer[:120]!r}"
             )
-        return EvaluationResult(
-            trace.trace_id, score >= self._min_score, score, metadata={"answer": answer[:2_000]}
-        )
+        told = {"answer": answer[:2_000]}
+        if score < self._min_score:
+            told["error"] = f"the model's score is {score:.2f}, {self._min_score:.2f} is needed"
+        return EvaluationResult(trace.trace_id, score >= self._min_score, score, metadata=told)
 
 
 def _reject(result: EvaluationResult, question: str) -> EvaluationResult:

@@ -33,7 +33,8 @@ def list_workflow_inputs(
             yield InputSpec(
                 name=name,
                 type=_type_of(decides.get(name)),
-                description=parameter.description or parameter.key,
+                description=parameter.description
+                or (parameter.key if parameter.key != parameter.name else ""),
                 source=ASKED,
                 secret=parameter.secret,
                 required=name in always and not parameter.optional,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -88,6 +89,15 @@ def test_a_user_chooses_the_rules_and_sees_which_trace_broke_which(tmp_path):
     )
     assert told.returncode == 0, told.stdout + told.stderr
     assert "3 traces read, 3 used" in told.stdout
+    noted = warm.run("periplus", *made, "--rule", f"warn:max-steps={most - 1}", "--no-validate", env=env)
+    assert noted.returncode == 0, noted.stderr
+    assert "3 traces read, 3 used" in noted.stdout
+    assert noted.stdout.count(f": used, and breaks max-steps={most - 1}") == 3
+    assert f"used, and breaks max-steps={most - 1}" in (tmp_path / "made" / "report.html").read_text()
+    evaluations = json.loads((tmp_path / "made" / "evaluations.json").read_text())
+    assert [(each["passed"], each["score"], each["warnings"]) for each in evaluations] == [
+        (True, 0.0, [f"max-steps={most - 1}"])
+    ] * 3
     for wrong in (("--rule", "shows"), ("--rule", "no-errors", "--judge")):
         told = warm.run("periplus", *made, *wrong, env=env)
         assert (told.returncode, "--rule" in told.stderr) == (2, True)

@@ -527,6 +527,12 @@ def test_prompts_say_what_the_document_says():
 def test_a_template_that_cannot_be_read_or_reaches_out_is_refused():
     with pytest.raises(ValueError, match="'evaluation' has a syntax error"):
         create_prompt_formatter({EVALUATION_TEMPLATE_KEY: "{{ oh"})
+    with pytest.raises(
+        ValueError, match="no prompt template 'evalution'; the templates are evaluation, synthesis"
+    ):
+        create_prompt_formatter({"evalution": "judge"})
+    with pytest.raises(ValueError, match="uses 'trace'; it may use step_count, steps_text, task_description"):
+        create_prompt_formatter({EVALUATION_TEMPLATE_KEY: "{{ trace }}"})
     prying = create_prompt_formatter({EVALUATION_TEMPLATE_KEY: "{{ trace_id.__class__.__mro__ }}"})
     with pytest.raises(ValueError, match="unsafe"):
         prying(EVALUATION_TEMPLATE_KEY, **build_evaluation_feed(words("a"), ""))

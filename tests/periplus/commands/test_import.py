@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent.synthesis.pipeline_config import SynthesisStrategy
+from agent.synthesis.traces.named_rules import read_rule
 from loaders.recordings import chrome_recorder
 from periplus.commands.synthesis_options import read_prompt_templates
 from periplus.errors import UserError
@@ -133,8 +134,23 @@ async def test_the_minimum_score_and_the_prompts_of_a_model_are_options(tmp_path
     monkeypatch.setattr(SynthesisJudgement, "inferencer", lambda _: _Judge())
     strict, mild = (SynthesisJudgement(evaluation="llm_judge", min_score=score) for score in (0.6, 0.4))
     assert (await induce_workflow([trace], "go", "", mild)).graph is not None
-    with pytest.raises(UserError, match="0/1 passed evaluation"):
+    with pytest.raises(UserError, match="0/1 passed evaluation") as told:
         await induce_workflow([trace], "go", "", strict)
+    assert "the model's score is 0.50, 0.60 is needed" in told.value.message
+    assert "--min-score" in told.value.fix
+
+
+async def test_a_failed_run_is_not_used_whatever_rules_or_a_model_say_of_it(monkeypatch):
+    good = chrome_recorder.read({"title": "Go there", "steps": STEPS}, Path("one.json"))[0].trace
+    failed = good.model_copy(update={"trace_id": "failed", "success": False, "error": "the page is gone"})
+    monkeypatch.setattr(SynthesisJudgement, "inferencer", lambda _: _Judge())
+    for judgement in (
+        SynthesisJudgement(evaluation="rule_based", rules=(read_rule("max-steps=99"),)),
+        SynthesisJudgement(evaluation="rule_based", rules=(read_rule("warn:max-steps=99"),)),
+        SynthesisJudgement(evaluation="llm_judge", min_score=0.4),
+    ):
+        result = await induce_workflow([good, failed], "go", "", judgement)
+        assert [each.reason for each in result.evaluation_results] == ["", "the page is gone"]
 
 
 class _Judge:

@@ -32,8 +32,11 @@ class AlternativeSelector:
         own = elements.get(call.target) if isinstance(call.target, str) else None
         selector = call.target if isinstance(call.target, Selector) else own.selector if own else None
         if selector is not None and not _is_no_other_way(failure.error):
+            same = step.model_copy(
+                update={"repeatable": failure.repeatable}
+            )  # as the element's affordance says
             found += [
-                _plan(step, call.model_copy(update={"target": each}), _named(each))
+                _plan(same, call.model_copy(update={"target": each}), _named(each))
                 for each in _later(selector)
             ]
         if own is not None:

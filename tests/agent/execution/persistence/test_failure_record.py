@@ -140,3 +140,14 @@ def test_what_never_came_to_the_page_says_nothing_of_the_approach():
     assert (classify_failure(gate), classify_failure(StepFailed("secret text", error="postcondition"))) == (
         "not_found", "postcondition",
     )  # fmt: skip
+
+
+def test_the_limit_that_is_reached_is_named():
+    policy = ResiliencePolicy(max_replans_per_step=1, max_total_replans=2)
+    kept = FailureRecord()
+    assert kept.describe_limit("t/a", policy) == ""
+    kept.replan("t/a", "another selector")
+    assert kept.describe_limit("t/a", policy) == "; no more than 1 replans of a step (max_replans_per_step)"
+    assert kept.describe_limit("t/b", policy) == ""
+    kept.replan("t/b", "another path")
+    assert kept.describe_limit("t/c", policy) == "; no more than 2 replans of a run (max_total_replans)"

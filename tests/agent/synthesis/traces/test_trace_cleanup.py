@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from agent.synthesis.traces.trace_cleanup import clean_up_steps, clean_up_traces
 from kb_schema.execution_traces import ExecutionTrace, TraceStep
 from kb_schema.selectors import css
@@ -66,6 +68,29 @@ def test_a_click_beside_controls_counts_that_every_trace_has_or_that_did_somethi
     assert _left_in_traces((sent, save), (save,)) == [["Ann", "Save"], ["Save"]]
     changed = _pressed("Ann", "td", page="<p>another</p>")
     assert _left_in_traces((changed, save), (save,)) == [["Ann", "Save"], ["Save"]]
+
+
+OPEN = (
+    '<i>1</i><button aria-expanded="true" class=x>Tags</button><ul><li>red</li><li>blue</li></ul><p>Text</p>'
+)
+CLOSED = '<i>1</i><button aria-expanded="false">Tags</button><p>Text</p>'
+
+
+@pytest.mark.parametrize(
+    ("behind", "left"),
+    [
+        (CLOSED, ["Save"]),
+        (CLOSED.replace("<i>1</i>", ""), ["Text", "Save"]),
+        (CLOSED.replace("Text", "Next"), ["Text", "Save"]),
+        (OPEN.replace("<p>Text</p>", ""), ["Text", "Save"]),
+    ],
+    ids=["only the menu", "something else is gone", "something is new", "the menu is open"],
+)
+def test_a_click_beside_controls_that_only_closes_a_menu_has_no_effect(behind, left):
+    cell, save = _pressed("Text", "p", page=OPEN), _pressed("Save", "button", page=behind)
+    other = _pressed("Save", "button", page=OPEN)
+    assert _left_in_traces((cell, save), (other,)) == [left, ["Save"]]
+    assert _left_in_traces((cell, save), (cell, save)) == [["Text", "Save"]] * 2
 
 
 def test_a_trace_without_steps_stays_as_it_is():
