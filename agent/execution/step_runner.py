@@ -306,7 +306,7 @@ class StepRunner:
                 raise EarlierStepsNeeded(str(error)) from error
         if remedy is not None and remedy.retry_step is not None:
             await self._from_step(run, index, remedy, error)
-        reopened = await self._repair_or_fail(recoveries, step, error)
+        reopened = await self._repair_or_fail(recoveries, run, index, error)
         if touched and (verdicts := await self._uncertain.holds_by_now(run, step)):
             return verdicts
         self._require_place(run, index, error, reopened=reopened)
@@ -348,27 +348,32 @@ class StepRunner:
         raise EarlierStepsNeeded(str(error), index=start) from error
 
     async def _repair_or_fail(
-        self, recoveries: StepRecoveries, step: TaskStep, error: AgentError | PageError
+        self, recoveries: StepRecoveries, run: TaskRun, index: int, error: AgentError | PageError
     ) -> bool:
         """Repair the page; raise the step's own error if that fails: a failed recovery is not its reason."""
         try:
-            return await self._repair(step)
+            return await self._repair(run, index)
         except FINAL:
             raise
         except (AgentError, PageError) as exc:
             raise recoveries.add_page_messages(error) from exc
 
-    async def _repair(self, step: TaskStep) -> bool:
+    async def _repair(self, run: TaskRun, index: int) -> bool:
         """Between two attempts: close overlays, return to a known screen and to the screen of the step. Return
         whether that screen was opened again: what earlier steps filled in there is lost.
+
+        A page on which no screen was known before, and which has the same address, is left as it is.
         """
         session, engine = self._session, self._engine
+        url, screen_id = run.place(index)
+        wanted = next(iter(_list_stated_screens(run.steps[index])), None)
         await engine.dismiss_overlays()
         with session.entries.guarded():
             found = await session.look_for(timeout_s=1.0)
+            if found.screen_id is None and wanted is None and screen_id is None and session.page.url == url:
+                return False
             if found.screen_id is None:
                 await engine.guide.recover()
-            wanted = next(iter(_list_stated_screens(step)), None)
             if wanted is None or session.screen_id == wanted:
                 return False
             await engine.guide.go_to(wanted)

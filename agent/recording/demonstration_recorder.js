@@ -306,6 +306,7 @@
 
   function isDrag(press, event) {
     if (!press.moved || press.text || tag(press.el) === "select") return false;
+    if (press.el === document.documentElement || press.el === document.body) return false; // nothing carries the page itself
     if (!press.changed && !document.getSelection().isCollapsed) return false; // it selected text
     if (!press.changed && press.el.matches(NATIVE) && !press.el.draggable) return false; // it was let go elsewhere
     const inside = press.el.isConnected && press.el.contains(document.elementFromPoint(event.clientX, event.clientY));
@@ -489,16 +490,20 @@
     }
     const control = tag(el) === "label" ? el.control : null;
     if (control) return; // its own click follows, or it only takes the focus
+    let key = null;
     if (event.detail === 0 && event.pointerType === "") {
       const own = lastKey && PRESSED.has(lastKey.key) && lastKey.el === el;
+      key = own ? keyName(lastKey.key) : null;
       lastKey = null;
       if (!own) return; // a form was sent with Enter: the browser presses its button
     }
     typing = isText(el) ? typing : null;
-    tell("click", el, before(el), { modifiers, ...spotOn(el, event) });
+    tell("click", el, before(el), { modifiers, key, ...spotOn(el, event) });
     if (isToggle(el)) ticking = { el, ignored: true };
     if (!isText(el)) latest = null;
   }
+
+  const keyName = (key) => (key === " " ? "Space" : key);
 
   const heldKeys = (event) => ["Alt", "Control", "Meta", "Shift"].filter((key) => event[key === "Control" ? "ctrlKey" : `${key.toLowerCase()}Key`]);
 
@@ -543,7 +548,7 @@
       lastKey = { key: event.key, el };
       begin(el);
       const { seen } = latest || { seen: look(el) };
-      const key = event.key === " " ? "Space" : event.key;
+      const key = keyName(event.key);
       lastKey.tell = () => tell("key", el, seen, { key });
       // A click follows, unless the page does something else with the key, or the control is one of its own.
       setTimeout(() => (event.defaultPrevented || !el.matches(NATIVE)) && lastKey?.el === el && lastKey.tell(), 0);
@@ -568,7 +573,7 @@
       return;
     }
     if (event.shiftKey && event.key.length > 1) keys.push("Shift");
-    const key = [...keys, event.key === " " ? "Space" : event.key].join("+");
+    const key = [...keys, keyName(event.key)].join("+");
     const certain = event.key === "Escape" || (event.key === "Enter" && tag(el) === "input") || (plain && !text);
     const seen = look(el);
     if (certain) tell("key", el, seen, { key, focused: el !== document.body });
@@ -668,6 +673,7 @@
   }
 
   function tellTyped(el, late = false, undone = false) {
+    if (!el.getClientRects().length) return; // undo reaches a field of a dialog that is closed
     if (!typing || typing.el !== el) {
       count += 1;
       const former = written?.el === el ? written.text : null;

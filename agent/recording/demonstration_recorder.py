@@ -26,7 +26,7 @@ from agent.page.page_changes import wait_for_change
 from agent.page.page_refusals import read_refusal_signs
 from agent.page.snapshot_capture import take_snapshot
 from agent.recording.added_texts import AddedTexts
-from agent.recording.recorded_actions import ActionMerger, RecordedAction, had_no_effect
+from agent.recording.recorded_actions import ActionMerger, RecordedAction, as_key_press, had_no_effect
 from agent.recording.recorded_events import (
     PageBeforeEvent,
     RecordedEvent,
@@ -368,6 +368,8 @@ class DemonstrationRecorder:
         if not writes and had_no_effect(action, after, url):
             self.recording.ignored += 1
             return
+        if not writes:
+            action = as_key_press(action, after, url)
         self.recording.actions.append(action)
         entry = _entry(action, after, len(self._tabs))
         entry.metadata.update(writes)

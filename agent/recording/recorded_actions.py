@@ -166,6 +166,19 @@ def had_no_effect(action: RecordedAction, html_after: str | None, url_after: str
     return fingerprint.get("role") not in _OPERABLE and action.what.tag not in _OPERABLE_TAGS
 
 
+def as_key_press(action: RecordedAction, html_after: str | None, url_after: str | None) -> RecordedAction:
+    """Return a click that a key made as a press of that key, if the page shows no effect of it.
+
+    A control that listens to the pointer alone does nothing then; a click would act.
+    """
+    key = None if action.what is None else action.what.key
+    if action.action_type != "click" or key is None or action.seen is None or action.beside:
+        return action
+    if action.url != url_after or not _shows_no_effect(action, action.seen.html, html_after):
+        return action
+    return replace(action, action_type="press", args={"value": key})
+
+
 def _shows_no_effect(action: RecordedAction, before: str, after: str | None) -> bool:
     """Whether the page shows the same after an action, apart from what changes without it."""
     if before == after or (action.what is not None and action.what.fading):

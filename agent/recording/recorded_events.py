@@ -68,6 +68,7 @@ class RecordedEvent(BaseModel):
     chosen: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     key: str | None = None
+    """The key of a press, or the one that made the browser click."""
     focused: bool = True
     modifiers: tuple[Modifier, ...] = ()
     grab: tuple[float, float] = (0.5, 0.5)

@@ -7,7 +7,7 @@ left out and named.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +18,9 @@ MOST_COMMANDS = 5_000
 """Commands that are read in all rounds together."""
 _ENDS = frozenset({"end", "else", "elseIf", "repeatIf"})
 _BLOCKS = frozenset({"if", "while", "times", "forEach", "do"})
+
+_BESIDE = ("mouseMove", "runScript", "waitFor", "pause", "setWindowSize", "echo", "//")
+"""Commands that do nothing with what the pointer is over."""
 
 Placed = tuple[dict[str, Any], str]
 """A command and its place in the file."""
@@ -184,3 +187,22 @@ def _flat(nodes: Sequence[_Node]) -> Iterator[Placed]:
                 yield from _flat(inner)
         else:
             yield node
+
+
+def leave_out_mere_pointing(commands: Iterable[Placed]) -> Iterator[Placed]:
+    """Yield the commands without a `mouseOver` after which nothing is done before the pointer leaves, or the test ends.
+
+    Selenium IDE writes one for whatever the pointer comes by. One that opens a menu is followed by a press in it.
+    """
+    pointing: list[Placed] = []
+    for command, place in commands:
+        name = str(command.get("command") or "")
+        if name == "mouseOver":
+            pointing = [(command, place)]
+            continue
+        if name == "mouseOut":
+            pointing = []
+        elif not name.startswith(_BESIDE):
+            yield from pointing
+            pointing = []
+        yield command, place

@@ -15,15 +15,17 @@ from typing import Any
 from urllib.parse import urljoin
 
 from kb_schema.action_calls import DropPlace
-from kb_schema.selectors import NameStrategy, Selector, Strategy, ValueStrategy
-from kb_schema.templates import css_string, xpath_literal
+from kb_schema.selectors import Selector, Strategy, ValueStrategy
+from kb_schema.templates import css_string
 from loaders.recordings.field_names import MarkedFields
 from loaders.recordings.imported_traces import ImportedTrace, UnreadableRecording, as_list
 from loaders.recordings.json_places import line_of
-from loaders.recordings.recorded_targets import LONGEST_TARGET, RecordedTargets
+from loaders.recordings.recorded_targets import RecordedTargets
 from loaders.recordings.selenium_expressions import NotComputable, as_javascript_text, compute
-from loaders.recordings.selenium_flow import Placed, SeleniumFlow
+from loaders.recordings.selenium_flow import Placed, SeleniumFlow, leave_out_mere_pointing
+from loaders.recordings.selenium_locators import list_first_of_several, read_locator
 from loaders.recordings.trace_builder import TraceBuilder
+from loaders.recordings.written_texts import read_written_text
 
 SOURCE = "selenium_ide"
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
@@ -34,9 +36,7 @@ _NEEDLESS = (
     "setSpeed",
     "setWindowSize",
     "mouseOut",
-    "mouseUp",
-    "mouseDown",
-    "mouseMoveAt",
+    "mouseMove",
     "close",
     "debugger",
 )
@@ -44,6 +44,7 @@ _CHECKS = ("assert", "verify")
 _SCROLLS = re.compile(r"\s*window\.scroll(?:To|By)?\([\d\s.,-]*\);?\s*")
 """Scripts that the recorder writes for scrolling: the agent scrolls by itself."""
 _MOST_CALLS = 8
+_SHAKES_PX = 4
 _KEYS = {
     "ENTER": "Enter",
     "RETURN": "Enter",
@@ -110,7 +111,7 @@ def _trace(file: Path, name: str, test: Any, place: str, project: _Project) -> I
     built = TraceBuilder(f"{file.stem}-{_plain(name)}", SOURCE, task=name, marks=project.marks)
     reading = _SeleniumIdeReader(built, project)
     flow = SeleniumFlow(reading.variables, reading.assign, built.problem)
-    for command, where in flow.follow(list(reading.placed(test["commands"], place))):
+    for command, where in leave_out_mere_pointing(flow.follow(list(reading.placed(test["commands"], place)))):
         reading.command(command, where)
     return reading.finished()
 
@@ -142,6 +143,8 @@ class _SeleniumIdeReader:
     """The number of opened tabs."""
     answer: Any = None
     """The answer to the dialog that the next step opens."""
+    pressed: dict[str, Any] | None = None
+    """The command that pressed the mouse button and has not let it go."""
 
     def placed(self, commands: Any, place: str) -> Iterator[Placed]:
         """Yield the commands with their places; tests that are called by `run` in their stead."""
@@ -261,7 +264,7 @@ class _SeleniumIdeReader:
         if target in ("relative=parent", "relative=top"):
             self.frame, self.lost = None, None
             return
-        strategies = list(_strategies(target, RecordedTargets("click")))
+        strategies = list(read_locator(target, RecordedTargets("click")))
         css = next(
             (each.value for each in strategies if isinstance(each, ValueStrategy) and each.type == "css"),
             None,
@@ -339,6 +342,33 @@ class _SeleniumIdeReader:
             return
         self.on_element("drag", command, place, drop=DropPlace(target=drop).to_json())
 
+    def press(self, command: dict[str, Any], _place: str) -> None:
+        self.pressed = command
+
+    def let_go(self, command: dict[str, Any], place: str) -> None:
+        """Take a press that ends on another element as a drag onto it.
+
+        One that ends where it began is told by the click that follows. One that ends elsewhere in the same element
+        is a distance in pixels, which says nothing without the page.
+        """
+        began, self.pressed = self.pressed, None
+        if began is None:
+            return
+        if self.filled(began.get("target")) != self.filled(command.get("target")):
+            self.drag({**began, "value": command.get("target")}, place)
+        elif _moved(str(began.get("value") or ""), str(command.get("value") or "")):
+            self.built.problem(
+                place,
+                f"a pull within {self.filled(command.get('target'))!r} is a distance in pixels; left out",
+            )
+
+    def edit(self, command: dict[str, Any], place: str) -> None:
+        """Write the text of an editor. Its form (bold, lists) is not kept."""
+        text, formatted = read_written_text(self.filled(command.get("value")))
+        if formatted:
+            self.built.note(place, "the text of an editor is imported without its form (bold, links, lists)")
+        self.on_element("fill", command, place, text)
+
     def on_element(
         self, action: str, command: dict[str, Any], place: str, value: str | None = None, **args: Any
     ) -> None:
@@ -368,9 +398,9 @@ class _SeleniumIdeReader:
         others = [each[0] for each in as_list(command.get("targets")) if isinstance(each, list) and each]
         found = RecordedTargets(action)
         for text in dict.fromkeys((given, *map(self.filled, others))):
-            found.strategies += _strategies(text, found)
-        if next(_strategies(given, RecordedTargets(action)), None) is not None:
-            found.exact += _first_of_several(given)
+            found.strategies += read_locator(text, found)
+        if next(read_locator(given, RecordedTargets(action)), None) is not None:
+            found.exact += list_first_of_several(given)
         return found
 
 
@@ -434,77 +464,21 @@ _READERS: dict[str, Callable[[_SeleniumIdeReader, dict[str, Any], str], None]] =
     "uncheck": _acting("uncheck"),
     "dragAndDropToObject": _SeleniumIdeReader.drag,
     "mouseOver": _acting("hover"),
+    "mouseDown": _SeleniumIdeReader.press,
+    "mouseDownAt": _SeleniumIdeReader.press,
+    "mouseUp": _SeleniumIdeReader.let_go,
+    "mouseUpAt": _SeleniumIdeReader.let_go,
+    "editContent": _SeleniumIdeReader.edit,
 }
 
 
-def _strategies(locator: str, told: RecordedTargets) -> Iterator[Strategy]:
-    """Yield the strategy of a Selenium locator, none if it is not one; `told` takes what it says of the element."""
-    if locator.startswith(("//", "(//")):
-        locator = f"xpath={locator}"
-    kind, equals, value = locator.partition("=")
-    writer = _LOCATORS.get(kind)
-    if equals and 0 < len(value) <= LONGEST_TARGET and writer is not None:
-        yield writer(value, told)
-
-
-def _by_id(value: str, told: RecordedTargets) -> Strategy:
-    told.attributes.setdefault("id", value)
-    return ValueStrategy(type="id", value=value)
-
-
-def _by_name(value: str, told: RecordedTargets) -> Strategy:
-    told.attributes.setdefault("name", value)
-    return ValueStrategy(type="css", value=f"[name={css_string(value)}]")
-
-
-def _by_css(value: str, told: RecordedTargets) -> Strategy:
-    told.read_css(value)
-    return ValueStrategy(type="css", value=value)
-
-
-def _by_xpath(value: str, told: RecordedTargets) -> Strategy:
-    told.read_xpath(value)
-    return ValueStrategy(type="xpath", value=value)
-
-
-def _by_link(value: str, told: RecordedTargets) -> Strategy:
-    told.words.append(value)
-    told.tags.append("a")
-    return NameStrategy(type="role_name", role="link", name=value, exact=True)
-
-
-def _by_link_part(value: str, told: RecordedTargets) -> Strategy:
-    told.texts.append(value)
-    told.tags.append("a")
-    return NameStrategy(type="role_name", role="link", name=value)
-
-
-_LOCATORS: dict[str, Callable[[str, RecordedTargets], Strategy]] = {
-    "id": _by_id,
-    "name": _by_name,
-    "css": _by_css,
-    "xpath": _by_xpath,
-    "linkText": _by_link,
-    "link": _by_link,
-    "partialLinkText": _by_link_part,
-}
-
-
-def _first_of_several(locator: str) -> Iterator[Strategy]:
-    """Yield the XPath of the first element that a locator finds: Selenium takes it where there are several."""
-    kind, _, value = (
-        locator.partition("=") if not locator.startswith(("//", "(//")) else ("xpath", "", locator)
-    )
-    path = {
-        "id": f"//*[@id={xpath_literal(value)}]",
-        "name": f"//*[@name={xpath_literal(value)}]",
-        "linkText": f"//a[normalize-space(.)={xpath_literal(value)}]",
-        "link": f"//a[normalize-space(.)={xpath_literal(value)}]",
-        "partialLinkText": f"//a[contains(normalize-space(.), {xpath_literal(value)})]",
-        "xpath": value,
-    }.get(kind)
-    if path:
-        yield ValueStrategy(type="xpath", value=f"({path})[1]")
+def _moved(one: str, other: str) -> bool:
+    """Whether two places, `x,y` in pixels, are further apart than a hand that shakes."""
+    try:
+        ours, theirs = ([float(each) for each in text.split(",")] for text in (one, other))
+    except ValueError:
+        return one != other
+    return max((abs(a - b) for a, b in zip(ours, theirs, strict=False)), default=0) > _SHAKES_PX
 
 
 # -- checks --------------------------------------------------------------------------------------------

@@ -13,6 +13,8 @@ from kb_schema.selectors import Selector
 from loaders.recordings.field_names import MarkedFields, is_doubtful_value, is_secret_field, read_field_names
 from loaders.recordings.imported_traces import LEFT_OUT, ImportedTrace
 
+NO_PATH = "C:\\fakepath\\"
+"""What browsers tell pages in place of a file's folder."""
 TYPING = frozenset({"fill", "append_text", "input_and_submit"})
 
 
@@ -85,6 +87,9 @@ class TraceBuilder:
             metadata["fingerprint"] = fingerprint.model_dump(mode="json", exclude_defaults=True)
         if said := self.said or _describe(fingerprint):
             metadata["said"] = said
+        if action == "fill" and isinstance(value, str) and value.startswith(NO_PATH):
+            action, value = "upload_file", value.removeprefix(NO_PATH)
+            self.note(self.place, f"the recording has only the name of the file {value!r}, not where it is")
         if action in TYPING and value and not secret:
             secret = self._is_secret(selector, str(value), known=secret)
         if action in TYPING and secret and value:

@@ -61,6 +61,8 @@ class ActionNode(Model):
     """Condition under which an optional action is performed."""
     left_out: str | None = None
     """Why an optional action is omitted; None if it is not."""
+    interrupts: bool = False
+    """Whether an optional action answers what came by itself, and may come at any other action."""
     fingerprint: Fingerprint | None = None
     """What the recordings of this action have in common about its element."""
     address: Condition | None = None

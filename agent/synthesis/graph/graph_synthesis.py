@@ -421,7 +421,7 @@ def _steps_by_index(patterns: ExtractedPatterns) -> dict[int, _SynthesizedStep]:
 def _optional_fields(info: OptionalInfo | None) -> dict[str, Any]:
     fields: dict[str, Any] = {"no_action_if_target_not_found": True}
     if info is not None:
-        fields |= {"only_if": info.condition, "left_out": info.left_out}
+        fields |= {"only_if": info.condition, "left_out": info.left_out, "interrupts": info.interrupts}
     return fields
 
 

@@ -111,6 +111,8 @@ class OptionalInfo:
     evidence: str
     left_out: str | None = None
     """Why the step is omitted: one person performed it, and it had no effect."""
+    interrupts: bool = False
+    """Whether it answers what came by itself, and may come at any other step."""
 
 
 @dataclass(frozen=True, slots=True)

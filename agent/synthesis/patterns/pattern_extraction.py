@@ -47,6 +47,7 @@ from agent.synthesis.patterns.extracted_patterns import (
     PatternRefusal,
 )
 from agent.synthesis.patterns.input_list_loops import infer_input_list_loop
+from agent.synthesis.patterns.interruptions import is_interruption
 from agent.synthesis.patterns.loop_conditions import LoopConditionFinder, LoopPass, list_typed_texts
 from agent.synthesis.patterns.optional_fields import infer_given_condition, is_optional_field
 from agent.synthesis.patterns.position_patterns import PatternCollector, PositionClassifier
@@ -336,10 +337,13 @@ class _Stretch:
         decisive: frozenset[RowKey],
         sights: Mapping[RowKey, DecisionPage],
     ) -> OptionalInfo:
-        if decision is not None:
-            return OptionalInfo(decision.condition, decision.evidence)
-        step = position.observed[0]
         others = [sights[row] for row in (rows - takers) & decisive if row in sights]
+        if decision is not None:
+            answers = decision.source == "target" and is_interruption(
+                self._cells_of(position, takers & decisive), others, self._aligned, self._pages
+            )
+            return OptionalInfo(decision.condition, decision.evidence, interrupts=answers)
+        step = position.observed[0]
         ignored = isinstance(step.target, Selector) and self._deciding.ignored(step.target, others)
         few = len(takers & decisive) <= FEW * len(rows & decisive)
         if ignored and few:

@@ -22,6 +22,7 @@ from agent.synthesis.graph.action_graph import (
 from agent.synthesis.patterns.success_conditions import list_criteria
 from agent.synthesis.synthesis_prompts import render_target
 from agent.synthesis.utterances.value_forms import build_identifier
+from agent.synthesis.workflows.interruption_recovery import add_recoveries, make_recovery
 from agent.synthesis.workflows.sign_in_steps import SIGN_IN, count_sign_in_nodes, make_sign_in
 from agent.synthesis.workflows.workflow_inputs import list_workflow_inputs
 from agent.synthesis.workflows.workflow_tasks import TaskWriter, WrittenTask, describe_action_node
@@ -95,6 +96,8 @@ class _DocumentBuilder:
         self._lists: dict[str, str] = {}
         """Maps list inputs that are iterated over to their variables."""
         self._notes: list[str] = []
+        self._interruptions: list[ActionNode] = []
+        """Presses that answer what may come at any step."""
 
     def result(self) -> WorkflowDocuments:
         scope = _VariableScope()
@@ -122,11 +125,24 @@ class _DocumentBuilder:
         )
         return WorkflowDocuments(
             workflow,
-            tuple(self._writer.tasks),
+            self._tasks_with_recoveries(),
             tuple(self._edges(workflow)),
             tuple(self._notes),
             SIGN_IN if count else None,
         )
+
+    def _tasks_with_recoveries(self) -> tuple[Task, ...]:
+        """Return the tasks; each uses the answers to what may come at any step."""
+        made: dict[str, Task] = {}
+        for node in self._interruptions:
+            condition = _find_skip_condition(node)
+            if condition is None:
+                continue
+            alone = TaskWriter(self._name, self._parameters).write([_plain(node)]).task
+            name = f"{self._name}_answer_{len(made) + 1}"
+            made.setdefault(render_target(node.target), make_recovery(alone, name, condition))
+        tasks = tuple(self._writer.tasks)
+        return add_recoveries(tasks, list(made.values())) if made else tasks
 
     # -- nodes
 
@@ -142,6 +158,7 @@ class _DocumentBuilder:
         }
         if not kept:
             return []
+        self._interruptions += [node for node in kept if node.interrupts]
         written = self._writer.write([_plain(node) for node in kept])
         written = self._writer.rename(written, make_sign_in(written.task, optional))
         return [self._task_node(written, scope)]
@@ -215,6 +232,8 @@ class _DocumentBuilder:
             )
             self._notes.append(f"left to an agent step: {goal}")
             return self._agent(goal)
+        if node.interrupts:
+            self._interruptions.append(node)
         written = self._writer.write([_plain(node)])
         return self._task_node(written, scope, can_skip=True, skip_unless=_find_skip_condition(node))
 

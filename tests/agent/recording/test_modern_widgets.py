@@ -258,7 +258,7 @@ async def test_an_editor_whose_text_was_undone_is_empty_and_gets_no_line(browser
 
 HOVERED = f"""<!doctype html><title>H</title><ul id=menu style="position:absolute"><li id=entry><a href="#" id=name>More</a></li></ul>
 <script>{STATE} entry.onmouseenter = () => {{ const saw = document.createElement('button'); saw.id = 'saw'; saw.textContent = 'Saws'; saw.style.position = 'absolute';
-saw.onclick = () => note('saw'); entry.append(saw); }};</script>"""
+saw.onclick = () => {{ saw.ariaPressed = 'true'; note('saw'); }}; entry.append(saw); }};</script>"""
 
 
 async def test_what_pointing_showed_is_pressed_with_a_key_or_at_once_after_loading(browser, tmp_path):
@@ -402,3 +402,51 @@ def test_pages_are_compared_by_words_and_by_states_of_controls():
     found = find_difference(one, other, SITE)
     assert found is not None
     assert (found.recorded, found.repeated) == ("input false", "input true")
+
+
+DEAF = f"""<!doctype html><title>Keys</title><button id=deaf>Act at once</button> <button id=plain>Show</button><p id=said></p>
+<script>{STATE} deaf.onpointerdown = () => note('pointer'); plain.onclick = () => {{ said.textContent = 'shown'; note('shown'); }};</script>"""
+
+
+async def test_a_key_that_a_control_does_not_take_is_no_click(browser, tmp_path):
+    async def act(page):
+        await page.focus("#deaf")
+        await page.keyboard.press("Enter")
+        await page.wait_for_timeout(300)  # the recorder compares the page before and after
+        await page.focus("#plain")
+        await page.keyboard.press("Enter")
+
+    left, _, steps, _ = await _act_and_repeat(browser, tmp_path / "t", DEAF, act)
+    assert left == ["shown"]
+    assert [step[0] for step in steps] == ["press", "click"]
+
+
+CLOSING = f"""<!doctype html><title>Rename</title><button id=open>Rename</button>
+<dialog id=asks><label>Name <input id=name></label><button id=ok>Save</button></dialog>
+<script>{STATE} document.getElementById("open").onclick = () => asks.showModal(); ok.onclick = () => {{ note(name_()); asks.close(); }};
+const name_ = () => document.getElementById('name').value;</script>"""
+
+
+async def test_what_undo_changes_in_a_closed_dialog_is_no_step(browser, tmp_path):
+    async def act(page):
+        await page.click("#open")
+        await page.click("#name")
+        await page.keyboard.type("Ada")
+        await page.click("#ok")
+        await page.keyboard.press("Control+Z")
+
+    left, _, steps, _ = await _act_and_repeat(browser, tmp_path / "t", CLOSING, act)
+    assert left == ["Ada"]
+    assert [step[0] for step in steps] == ["click", "fill", "click"]
+
+
+async def test_the_page_itself_is_not_dragged(browser, tmp_path):
+    html = "<!doctype html><title>Plain</title><h1>Plain</h1><div style='height: 300px'></div>"
+    async with watched(browser, tmp_path / "t", html) as person:
+        await person.page.mouse.move(600, 620)
+        await person.page.mouse.down()
+        await person.page.mouse.move(700, 660, steps=4)
+        await person.page.mouse.up()
+        await person.recorder.rest()
+        _, trace = await person.done()
+    assert "drag" not in [step[0] for step in told(trace)]

@@ -298,3 +298,76 @@ def test_windows_are_tabs_and_answers_belong_to_the_steps_that_led_to_the_questi
         ({"on_dialog": {"accept": True, "text": "Ann"}}, {}),
         ({"on_dialog": "accept"}, {}),
     ]
+
+
+def test_what_the_pointer_only_comes_by_is_no_step(tmp_path):
+    commands = [
+        _command("open", "/"),
+        _command("mouseOver", "css=.card"),
+        _command("mouseOut", "css=.card"),
+        _command("mouseOver", "css=.menu"),
+        _command("runScript", "window.scrollTo(0,300)"),
+        _command("click", "css=.menu .item"),
+        _command("mouseOver", "css=.badge"),
+        _command("mouseOver", "id=tip"),
+        _command("assertText", "css=.tip", "New"),
+        _command("mouseOver", "css=.footer"),
+    ]
+    (imported,) = read_recording(_project(tmp_path, ("Point", commands)))
+    said = [
+        (step.action_type, step.target and step.target["strategies"][0]["value"])
+        for step in imported.trace.steps
+    ]
+    assert said == [
+        ("navigate", None),
+        ("hover", ".menu"),
+        ("click", ".menu .item"),
+        ("hover", "tip"),
+    ]
+    assert "problems" not in imported.trace.metadata
+
+
+def test_a_slow_press_is_its_click_a_drag_is_a_drag_and_a_pull_in_pixels_is_named(tmp_path):
+    commands = [
+        _command("open", "/"),
+        _command("mouseDownAt", "id=sort", "12.5,8"),
+        _command("mouseMoveAt", "id=sort", "13,8"),
+        _command("mouseUpAt", "id=sort", "13,8"),
+        _command("click", "id=sort"),
+        _command("mouseDownAt", "id=card", "12,8"),
+        _command("mouseMoveAt", "css=.done", "40,9"),
+        _command("mouseUpAt", "css=.done", "40,9"),
+        _command("mouseDownAt", "css=.thumb", "4,8"),
+        _command("mouseMoveAt", "css=.thumb", "304,8"),
+        _command("mouseUpAt", "css=.thumb", "304,8"),
+    ]
+    (imported,) = read_recording(_project(tmp_path, ("Pull", commands)))
+    assert [step.action_type for step in imported.trace.steps] == ["navigate", "click", "drag"]
+    drag = imported.trace.steps[2]
+    assert drag.target["strategies"][0]["value"] == "card"
+    assert DropPlace.model_validate(drag.args["drop"]).target.strategies[0].value == ".done"
+    (problem,) = imported.trace.metadata["problems"]
+    assert "commands[10]" in problem
+    assert "a pull within 'css=.thumb' is a distance in pixels; left out" in problem
+
+
+def test_what_was_written_into_an_editor_is_its_text(tmp_path):
+    commands = [
+        _command("open", "/"),
+        _command("editContent", "id=note", "<p>Milk &amp; tea</p><p>Bread</p>"),
+        _command("editContent", "id=note", "<p>Milk <b>now</b></p>"),
+    ]
+    (imported,) = read_recording(_project(tmp_path, ("Write", commands)))
+    assert [step.args["value"] for step in imported.trace.steps[1:]] == ["Milk & tea\nBread", "Milk now"]
+    (note,) = imported.trace.metadata["notes"]
+    assert "commands[2]" in note
+    assert "without its form" in note
+
+
+def test_a_file_of_which_only_the_name_is_known_is_an_upload_with_a_note(tmp_path):
+    commands = [_command("open", "/"), _command("type", "id=picture", "C:\\fakepath\\harbour.png")]
+    (imported,) = read_recording(_project(tmp_path, ("Upload", commands)))
+    upload = imported.trace.steps[1]
+    assert (upload.action_type, upload.args) == ("upload_file", {"value": "harbour.png"})
+    (note,) = imported.trace.metadata["notes"]
+    assert "only the name of the file 'harbour.png', not where it is" in note
