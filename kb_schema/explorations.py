@@ -107,6 +107,27 @@ class Offer(Model):
     """The name by which the user allowed it nevertheless."""
 
 
+class ToolInput(Model):
+    """One input of a tool that a page offers."""
+
+    name: ShortText
+    type: Literal["string", "number", "integer", "boolean", "object", "array"] = "string"
+    required: bool = False
+    description: ShortText = ""
+    allowed: tuple[ShortText, ...] = ()
+    """The values that it takes; empty: any."""
+
+
+class OfferedTool(Model):
+    """A tool that a page offers itself (WebMCP). Names and descriptions are the page's words."""
+
+    name: ShortText
+    description: ShortText = ""
+    inputs: tuple[ToolInput, ...] = ()
+    sends: bool = True
+    """False: a form that is only filled."""
+
+
 class ExplorationPage(Model):
     """A page in one state. Similar pages are separate here; another module groups them."""
 
@@ -137,6 +158,8 @@ class ExplorationPage(Model):
     left_out: int = 0
     """How many controls it has besides `offers`, without those that rows repeat."""
     offers: tuple[Offer, ...] = ()
+    tools: tuple[OfferedTool, ...] = ()
+    """The tools that it offers. None is called."""
 
 
 class AttemptedTransition(Model):

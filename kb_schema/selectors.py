@@ -7,6 +7,7 @@ module defines what a strategy may *state*.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -206,6 +207,7 @@ class Selector(Model):
         return tuple(sorted(self.strategies, key=lambda s: s.fallback))
 
 
+@lru_cache(maxsize=2_000)
 def css(value: str) -> Selector:
     """Return a selector with one CSS strategy."""
     return Selector(strategies=(ValueStrategy(type="css", value=value),))

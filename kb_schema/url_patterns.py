@@ -55,6 +55,19 @@ def normalize_url(url: str) -> str:
     Scheme and host in lower case, no default port, no tracking parameters. The rest is unchanged, because
     case matters there.
     """
+    return _normalize_known(url) if len(url) <= _LONGEST_KEPT else _normalize(url)
+
+
+_LONGEST_KEPT = 500
+"""The most characters of an address whose form for comparison is kept."""
+
+
+@lru_cache(maxsize=2_000)
+def _normalize_known(url: str) -> str:
+    return _normalize(url)
+
+
+def _normalize(url: str) -> str:
     url = _without_tracking(url)
     found = _ORIGIN.match(url)
     if found is None:
@@ -154,6 +167,7 @@ def query_of(url: str) -> str:
     return _split(url).query
 
 
+@lru_cache(maxsize=50_000)
 def rebase_pattern(pattern: str, authored_base: str) -> str | None:
     r"""Return the part of an absolute pattern after the authored base, or None if its base differs.
 

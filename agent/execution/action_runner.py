@@ -38,6 +38,8 @@ from agent.page.live_selectors import (
 )
 from agent.page.page_actions import act_on_page
 from agent.page.page_requests import watch_requests
+from agent.page.page_tools import ACTION as PAGE_TOOL
+from agent.page.page_tools import with_tool_inputs
 from agent.run_records.action_reports import report_action
 from agent.session import Session, elements_named
 from kb_schema import action_types
@@ -338,7 +340,7 @@ class ActionRunner:
             case name if action_types.canonical(name) is None:
                 raise StepFailed(f"no action {call.action_type!r}", error="unknown_action")
             case name:
-                await self._act_on_page(name, call, values)
+                await self._act_on_page(name, self._with_inputs(name, call), values)
 
     async def _wait(self, call: ActionCall, values: Mapping[str, Any]) -> None:
         """Make an authored pause, or wait for a person (MA `wait(True)`)."""
@@ -417,6 +419,15 @@ class ActionRunner:
             session.secret_fields.append(selector)
         if session.veil is not None:
             await session.veil.draw(selector if secret else None)
+
+    def _with_inputs(self, name: str, call: ActionCall) -> ActionCall:
+        """Return the call of a page's tool with its inputs in its value. Raises `StepFailed` for secret ones."""
+        if name != PAGE_TOOL:
+            return call
+        call = with_tool_inputs(call)
+        if self._is_secret(call):
+            raise StepFailed("a page's tool gets no secrets: they are typed into fields", error="bad_value")
+        return call
 
     def _is_secret(self, call: ActionCall) -> bool:
         return call.value is not None and self._session.context.redact(call.value) != call.value

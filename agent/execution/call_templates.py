@@ -212,6 +212,8 @@ def bind_call(document: Action, call: ActionCall, authored: ActionCall) -> dict[
     for name in sorted({*document.parameters, *used}):
         value = _bind_parameter(name, call)
         parameter = document.parameters.get(name)
+        if value == "" and parameter is not None and parameter.type != "string":
+            value = None  # an optional input of the task that was not given
         if value is None and parameter is not None:
             value, stated = parameter.default, stated | {name}
         if isinstance(value, str) and name in stated:

@@ -17,6 +17,7 @@ from playwright.async_api import Page
 from agent.exploration import exploration_events
 from agent.exploration.exploration_events import MapEvent
 from agent.exploration.exploration_state import ExplorationState, PageNovelty, PageNoveltyResult
+from agent.exploration.pages.offered_tools import list_offered_tools
 from agent.exploration.pages.page_layers import NO_LAYER, PageLayer
 from agent.exploration.pages.page_observation import (
     PageObservation,
@@ -26,7 +27,14 @@ from agent.exploration.pages.page_observation import (
 )
 from agent.exploration.tab.exploration_tab import SPARE_S, AttemptResult
 from agent.page.snapshot_capture import take_snapshot
-from kb_schema.explorations import AttemptedTransition, Danger, Exploration, ExplorationPage, Offer
+from kb_schema.explorations import (
+    AttemptedTransition,
+    Danger,
+    Exploration,
+    ExplorationPage,
+    Offer,
+    OfferedTool,
+)
 from kb_schema.page_snapshots import PageSnapshot
 
 PICTURE_QUALITY = 60
@@ -59,6 +67,7 @@ class PageContent:
     """How many controls it has besides."""
     snapshot: PageSnapshot
     picture: bytes | None
+    tools: tuple[OfferedTool, ...] = ()
 
 
 class ExplorationRecord:
@@ -130,6 +139,7 @@ class ExplorationRecord:
             reads=arrival.reads,
             left_out=content.left_out,
             offers=content.offers,
+            tools=content.tools,
         )
         self.take(page, content.snapshot, content.picture)
         if start and layer.kind:  # a notice, which nobody opened: it is put away once for all
@@ -154,6 +164,7 @@ class ExplorationRecord:
             )
             snapshot = await take_snapshot(arrival.page)
             picture = await _picture(arrival.page)
+            tools = () if layer.kind else await list_offered_tools(arrival.page)
         told = snapshot.model_copy(
             update={
                 "html": clean_text(snapshot.html, len(snapshot.html)),
@@ -162,7 +173,7 @@ class ExplorationRecord:
             }
         )
         left_out = 0 if layer.kind else count_left_out(look, limits.offers_per_page)
-        return PageContent(offers, left_out, told, picture)
+        return PageContent(offers, left_out, told, picture, tools)
 
     def renew(
         self,
@@ -182,6 +193,7 @@ class ExplorationRecord:
             "reads": arrival.reads,
             "left_out": content.left_out,
             "offers": content.offers,
+            "tools": content.tools,
         }
         changed = page.model_copy(update=told)
         self.writer.add_page(changed, content.snapshot, content.picture)

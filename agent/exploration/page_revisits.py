@@ -6,6 +6,7 @@ The record of a page that is found becomes the new one, in which controls that a
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from playwright.async_api import Error as DriverError
@@ -147,4 +148,4 @@ async def _read(
     known = is_same_page(look, page) or is_known_page(page.offers, offers)
     if not known and not (not page.layer and look.title == page.title and hands.book.names_alone(page)):
         raise _NotThere("its address shows other contents")
-    return PageContent(offers, content.left_out, content.snapshot, content.picture)
+    return replace(content, offers=offers)

@@ -17,6 +17,7 @@ from playwright.async_api import Page
 from playwright.async_api import TimeoutError as DriverTimeout
 
 from agent.page.errors import ActionFailed, ActionMisused
+from kb_schema.action_calls import ActionCall
 
 ACTION = "call_page_tool"
 MOST_TOOLS = 30
@@ -72,6 +73,14 @@ async def list_page_tools(page: Page) -> tuple[PageTool, ...]:
 def format_call(name: str, given: Mapping[str, Any]) -> str:
     """Return the value of the action: `NAME {"input": ...}`."""
     return f"{name} {json.dumps(given, ensure_ascii=False)}"
+
+
+def with_tool_inputs(call: ActionCall) -> ActionCall:
+    """Return the call with its parameters as the JSON object of its value; empty ones are left out."""
+    if not call.parameters:
+        return call
+    given = {name: value for name, value in call.parameters.items() if value not in (None, "")}
+    return call.model_copy(update={"value": format_call(str(call.value), given), "parameters": {}})
 
 
 async def call_page_tool(page: Page, call: str) -> str:

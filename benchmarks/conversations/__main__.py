@@ -1,6 +1,6 @@
 """Measures whole conversations.
 
-    python -m benchmarks.conversations measure [--again] [JOB ...]     goes on where it was interrupted
+    python -m benchmarks.conversations measure [--again] [--arm ARM ...] [JOB ...]     goes on where it was interrupted
     python -m benchmarks.conversations report [--write docs/benchmarks.md]
 
 out/conversations has the knowledge that was made, a line for each conversation, and their texts.
@@ -80,15 +80,15 @@ async def converse(arm: str, job: ConversationJob, kept: Path = OUT) -> tuple[Co
     return talk, wrong
 
 
-async def measure(names: Sequence[str], *, again: bool) -> int:
-    """Have all conversations that are not on record yet; return how many did not do their job."""
+async def measure(names: Sequence[str], arms: Sequence[str], *, again: bool) -> int:
+    """Have all conversations of some arms that are not on record yet; return how many did not do their job."""
     jobs = [job for job in JOBS if not names or job.name in names or job.application in names]
     for application in dict.fromkeys(job.application for job in jobs):
         await make_knowledge(application, {job.name for job in JOBS if job.application == application}, OUT)
     known = set() if again else {(each["arm"], each["application"], each["job"]) for each in figures.read(RESULTS) if not each["wrong"]}  # fmt: skip
     failed = 0
     for job in jobs:
-        for arm in ARMS:
+        for arm in arms:
             if (arm, job.application, job.name) in known:
                 continue
             talk, wrong = await converse(arm, job)
@@ -123,12 +123,13 @@ def main() -> int:
     measuring = commands.add_parser("measure", help="have the conversations that are not on record yet")
     measuring.add_argument("names", nargs="*", help="jobs or applications; default: all")
     measuring.add_argument("--again", action="store_true", help="also those that are on record")
+    measuring.add_argument("--arm", action="append", choices=[*ARMS], help="only this arm; default: all")
     reporting = commands.add_parser("report", help="print the table")
     reporting.add_argument("--write", type=Path, help="write it into this page")
     asked = parser.parse_args()
     if asked.command == "measure":
         OUT.mkdir(parents=True, exist_ok=True)
-        failed = asyncio.run(measure(asked.names, again=asked.again))
+        failed = asyncio.run(measure(asked.names, asked.arm or [*ARMS], again=asked.again))
         sys.stdout.write(figures.table(figures.read(RESULTS)))
         return 1 if failed else 0
     table = figures.table(figures.read(RESULTS))

@@ -231,9 +231,12 @@ async def use_unknown_pages(talk: Conversation, job: ConversationJob, url: str) 
 
 async def _act(talk: Conversation, steps: Sequence[Step]) -> None:
     for step in steps:
-        if isinstance(step, Fill):
-            for each in step.fields:
-                await talk.call("act", element=_element(talk, each.role, each.name), value=each.value)
+        if isinstance(step, Fill) and len(step.fields) > 1:
+            fields = {_element(talk, each.role, each.name): each.value for each in step.fields}
+            await talk.call("act", fields=fields)
+        elif isinstance(step, Fill):
+            (each,) = step.fields
+            await talk.call("act", element=_element(talk, each.role, each.name), value=each.value)
         else:
             await talk.call("act", element=_element(talk, step.role, step.name))
 

@@ -29,6 +29,7 @@ from loaders.exploration_import.screen_groups import GroupsWithMembers, groups_o
 from loaders.exploration_import.shared_layouts import SharedLayout, layouts_of
 from loaders.exploration_import.sign_in_conditions import authenticated_when
 from loaders.exploration_import.task_drafts import SIGN_IN
+from loaders.exploration_import.tool_actions import draft_tool_actions
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,9 +119,11 @@ class _KnowledgeBuilder:
         )
         arrivals = moves.list_arrivals(self._passages)
         tasks += draft_control_tasks(placed, arrivals, tasks, self._rows.words_beside)
+        login = SIGN_IN if any(task.task_id == SIGN_IN for task in tasks) else None
+        actions, calls = draft_tool_actions(screens, {task.task_id for task in tasks}, login)
         website = self._website(name, by_layout, has_sign_in_conditions, screens)
-        if any(task.task_id == SIGN_IN for task in tasks):
-            website = website.model_copy(update={"login_task_id": SIGN_IN})
+        if login is not None:
+            website = website.model_copy(update={"login_task_id": login})
         documents: list[Document] = [
             website,
             *(_screen(each, own[each.screen_id], layouts) for each in screens),
@@ -129,6 +132,8 @@ class _KnowledgeBuilder:
             *moves.of(self._passages),
             *recoveries_of(groups, screens, self._passages),
             *tasks,
+            *actions,
+            *calls,
         ]
         return documents, placed
 

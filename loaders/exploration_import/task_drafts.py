@@ -99,6 +99,23 @@ def action_of(each: PlacedControl) -> str:
 _SIGNED_IN: Mapping[str, Any] = {"type": "authenticated"}
 
 
+def open_screen(screen_id: str, login: str | None) -> dict[str, Any]:
+    """Return the step that opens a screen. `login`: the task that signs in before."""
+    before = {
+        "type": "authenticated",
+        "hard_dependency": False,
+        "auto_remediate": True,
+        "remediation_task_id": login,
+    }
+    return {
+        "step_id": "open",
+        "type": "navigation",
+        "action": {"action_type": "navigate", "target_screen": screen_id, "method": "any"},
+        "preconditions": [] if login is None else [before],
+        "postconditions": [{"type": "on_screen", "screen_id": screen_id}],
+    }
+
+
 class TaskDraft:
     """Writes the task of one form. `login`: the task that signs in before, if there is one."""
 
@@ -174,26 +191,9 @@ class TaskDraft:
         return {"step_id": "send", "type": "submit", "action": _press(button, ROW)}
 
     def _open(self, screen_id: str) -> dict[str, Any]:
-        before: list[dict[str, Any]] = []
-        if self._login is not None:
-            before.append(
-                {
-                    "type": "authenticated",
-                    "hard_dependency": False,
-                    "auto_remediate": True,
-                    "remediation_task_id": self._login,
-                }
-            )
-        on_screen = {"type": "on_screen", "screen_id": screen_id}
-        step = {
-            "step_id": "open",
-            "type": "navigation",
-            "action": {"action_type": "navigate", "target_screen": screen_id, "method": "any"},
-            "preconditions": before,
-            "postconditions": [on_screen],
-        }
+        step = open_screen(screen_id, self._login)
         if self._task_id == SIGN_IN:  # the form may not be shown to who is signed in
-            step["postconditions"] = [{"type": "any_of", "conditions": [on_screen, _SIGNED_IN]}]
+            step["postconditions"] = [{"type": "any_of", "conditions": [*step["postconditions"], _SIGNED_IN]}]
         return step
 
     def _needed(self) -> Collection[str]:

@@ -180,16 +180,28 @@ def _probe_page(page: StoredPage, probes: Sequence[Probe], prober: Prober) -> di
 
 def judge(signature: CompiledSignature, facts: ProbeFacts) -> SignatureVerdict:
     """Judge one signature on answered probes, in the order that the module docstring states."""
-    present = _first_rejection(signature.against, VerdictStatus.HELD, signature, facts)
-    missing = _first_rejection(signature.necessary, VerdictStatus.NOT_HELD, signature, facts)
+    told: dict[int, Verdict] = {}
+
+    def verdict_of(indicator: Indicator) -> Verdict:
+        verdict = told.get(id(indicator))
+        if verdict is None:
+            verdict = told[id(indicator)] = indicator.condition.judge(facts, signature.scope)
+        return verdict
+
+    def first(indicators: Iterable[Indicator], telling: VerdictStatus) -> tuple[Indicator, Verdict] | None:
+        """Return the first indicator whose result rejects the screen."""
+        return next(((i, verdict_of(i)) for i in indicators if verdict_of(i).status is telling), None)
+
+    present = first(signature.against, VerdictStatus.HELD)
+    missing = first(signature.necessary, VerdictStatus.NOT_HELD)
     if missing is not None:
         return _rejected(signature, present or missing, near=False)
-    verdicts = [(indicator, _verdict(indicator, signature, facts)) for indicator in signature.positive]
+    verdicts = [(indicator, verdict_of(indicator)) for indicator in signature.positive]
     share = sum(indicator.weight for indicator, verdict in verdicts if verdict.held) / signature.total
     near = share + _ROUNDING >= NEAR_SHARE * signature.threshold
     if present is not None:
         return _rejected(signature, present, near=near)
-    against = [(indicator, _verdict(indicator, signature, facts)) for indicator in signature.against]
+    against = [(indicator, verdict_of(indicator)) for indicator in signature.against]
     evidence = tuple(build_evidence(indicator, verdict) for indicator, verdict in (*verdicts, *against))
     if share + _ROUNDING >= signature.threshold:
         return SignatureVerdict(signature, share, evidence)
@@ -199,14 +211,6 @@ def judge(signature: CompiledSignature, facts: ProbeFacts) -> SignatureVerdict:
     because += f"; missing: {'; '.join(lacking)}" if lacking else ""
     because += f"; could not be evaluated: {'; '.join(untold)}" if untold else ""
     return SignatureVerdict(signature, share, evidence, "threshold", because, untold, near=near)
-
-
-def _first_rejection(
-    indicators: Iterable[Indicator], telling: VerdictStatus, signature: CompiledSignature, facts: ProbeFacts
-) -> tuple[Indicator, Verdict] | None:
-    """Return the first indicator whose result rejects the screen."""
-    judged = ((indicator, _verdict(indicator, signature, facts)) for indicator in indicators)
-    return next((each for each in judged if each[1].status is telling), None)
 
 
 def _rejected(signature: CompiledSignature, by: tuple[Indicator, Verdict], *, near: bool) -> SignatureVerdict:
@@ -219,10 +223,6 @@ def _rejected(signature: CompiledSignature, by: tuple[Indicator, Verdict], *, ne
 
 def _rejected_by(indicator: Indicator) -> Rejection:
     return indicator.kind if indicator.kind in ("negative", "exclusion") else "required"
-
-
-def _verdict(indicator: Indicator, signature: CompiledSignature, facts: ProbeFacts) -> Verdict:
-    return indicator.condition.judge(facts, signature.scope)
 
 
 def build_evidence(indicator: Indicator, verdict: Verdict) -> Evidence:

@@ -12,6 +12,7 @@ from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from kb_schema.tool_answers import WebsiteList
 from mcp_server.descriptions import answer_text
 from mcp_server.errors import SourceUnavailable
+from mcp_server.identification.client_pages import is_small_page
 from mcp_server.security import access_scopes
 from mcp_server.server_context import ServerContext
 from mcp_server.tools.json_schemas import input_schema, output_schema
@@ -29,7 +30,7 @@ __all__ = [
 ]
 
 FEW_SCREENS = 200
-"""Up to this many screens, a query without a page takes less time than starting a thread."""
+"""Up to this many screens, a query without a page or with a small one is answered without a thread."""
 
 ToolAnswer = Callable[..., Any]
 _Key = tuple[Callable[..., Any], str, bool, "type[KnowledgeTool]"]
@@ -59,8 +60,9 @@ def define_website_tool(tool: WebsiteToolSpec, server_context: ServerContext) ->
             if reply is not None:
                 return to_call_result(reply, note)
         work = partial(tool.function, request, **arguments)
-        looking = arguments.get("snapshot") is not None
-        if tool.in_thread and (looking or len(request.view.knowledge.screens) > FEW_SCREENS):
+        page = arguments.get("snapshot")
+        quick = len(request.view.knowledge.screens) <= FEW_SCREENS and (page is None or is_small_page(page))
+        if tool.in_thread and not quick:
             reply = await server_context.guard.in_thread(work)
         else:
             reply = work()

@@ -82,6 +82,8 @@ class SeenPage:
     """The text about the known screen; empty: none was known."""
     tools: tuple[str, ...] = ()
     """Lines about what only a person can do, and about the tools that the page offers."""
+    head: str = ""
+    """Title and address, as the client was told them."""
 
 
 @dataclass(slots=True, eq=False)

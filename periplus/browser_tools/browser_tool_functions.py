@@ -24,6 +24,7 @@ from mcp_server.tools.tool_parameters import ScreenId
 from mcp_server.tools.tool_specs import ToolReply
 from periplus.browser_tools.browser_tabs import BrowserTab, BrowserTabs
 from periplus.browser_tools.errors import ActFailed, NoPage
+from periplus.browser_tools.field_acts import FieldValue, fill_fields
 from periplus.browser_tools.page_acts import (
     ActTarget,
     Expected,
@@ -39,7 +40,7 @@ from periplus.browser_tools.page_tool_list import PREFIX
 
 UNEXPECTED = "if that is meant, call act again with expects: accept, dismiss or new_tab"
 
-Tab = Annotated[str | None, Field(description="A tab of `tabs`; default: the present one")]
+Tab = Annotated[str | None, Field(description="Of `tabs`; default: the present one")]
 Short = Annotated[str, Field(min_length=1, max_length=500)]
 
 
@@ -95,8 +96,8 @@ async def go_to(
 async def act(
     tabs: BrowserTabs,
     element: Annotated[
-        Short, Field(description="A reference (e5), an element id, or words: Save, Delete@row Bob")
-    ],
+        Short | None, Field(description="A reference (e5), an element id, or words: Save, Delete@row Bob")
+    ] = None,
     action: Annotated[
         str | None, Field(description="click, fill, select_option, check, press, ... Default: by the element")
     ] = None,
@@ -107,14 +108,27 @@ async def act(
     expects: Annotated[
         Expected | None, Field(description="A dialog of the page is answered so, or a new tab opens")
     ] = None,
+    fields: Annotated[
+        dict[str, FieldValue] | None,
+        Field(description="Instead of element and value: several fields, each with its value"),
+    ] = None,
     tab: Tab = None,
     *,
     sure: Annotated[bool, Field(description="Needed for what deletes, pays or sends")] = False,
 ) -> CallToolResult:
-    """Do one thing on the page. The element is checked before it is touched. Returns what was seen, and the new look."""
+    """Do one thing on the page, or fill several fields. Each element is checked before it is touched. Returns the new look."""
     if value is not None and secret is not None:
         raise BadRequest("act takes a value or a secret", hint="give one of them")
+    if (element is None) == (fields is None) or (fields and (action or value or secret or expects)):
+        raise BadRequest(
+            "act takes an element, or fields with nothing else",
+            hint="give one of them; tab may be beside both",
+        )
     async with tabs.working_tab(tab) as working:
+        if element is None:
+            told, complete = await fill_fields(working, fields or {})
+            await tabs.follow(working)
+            return await _answer(working, told=told, error=not complete)
         if element.startswith(PREFIX):
             if secret is not None or action is not None:
                 raise BadRequest("a page's tool takes a value only", hint="leave action and secret out")
@@ -233,7 +247,7 @@ def _say(result: RunResult, done: str) -> str:
 async def _answer(
     working: BrowserTab, *, whole: bool = False, told: str = "", error: bool = False
 ) -> CallToolResult:
-    text = await look_at(working, whole=whole)
+    text = await look_at(working, whole=whole, brief=bool(told))
     if told and working.session is not None:
         text = f"{working.session.context.redact(told)}\n{text}"
     answer = _result(PageAnswer(tab=working.tab_id, page=text))

@@ -151,7 +151,7 @@ async def perform_act(
     target: ActTarget,
     action: str,
     value: str | None,
-    secret: str | None,
+    secret: str | None = None,
     expects: Expected | None = None,
 ) -> RunResult:
     """Perform the act with all checks of a task's step. Raises `ActFailed` where there is no result."""

@@ -21,8 +21,10 @@ MESSAGE = "! "
 """Begins the lines of messages in an outline."""
 
 
-async def look_at(tab: BrowserTab, *, whole: bool = False) -> str:
+async def look_at(tab: BrowserTab, *, whole: bool = False, brief: bool = False) -> str:
     """Return what the tab's page shows; only what changed since the last look unless `whole`. Raises `NoPage`.
+
+    `brief`: without title and address where they and the page are as before.
 
     In a browser that others use, too, known elements are told with what Playwright's MCP server takes as target.
     """
@@ -42,10 +44,11 @@ async def look_at(tab: BrowserTab, *, whole: bool = False) -> str:
         raise NoPage(str(exc), hint="look again") from exc
     except (PageGone, ScriptFailed) as exc:
         raise NoPage(f"the page does not answer: {exc}", hint="call go_to with a url") from exc
-    before, tab.seen = tab.seen, SeenPage(tab.page.url, index, outline, known, tools)
     head = f"{index.title or '(no title)'} {session.context.redact(tab.page.url)}"
+    before, tab.seen = tab.seen, SeenPage(tab.page.url, index, outline, known, tools, head)
     body = _say_changes(before, tab.seen) if before is not None and not whole else None
-    text = "\n".join([head, body if body is not None else _say_whole(tab.seen, known)])
+    same = brief and body is not None and before is not None and before.head == head
+    text = "\n".join([*([] if same else [head]), body if body is not None else _say_whole(tab.seen, known)])
     return str(session.context.redact(text))
 
 

@@ -285,6 +285,10 @@ class _MapCommand:
         chosen = self.sign_in.choose(self.plan, stores, runs, view)
         return use_given_session(self.plan) if chosen is None and self.browser.given else chosen
 
+    def _with_page_tools(self) -> BrowserOptions:
+        """Return how the browser is started: pages may offer tools, which are recorded."""
+        return replace(self.browser, webmcp=True)
+
     async def go(self, console: Console) -> tuple[ExploredKnowledge, bool]:
         """Explore and write the knowledge base. Raises `UserError` and `KnowledgeError`."""
         self.sign_in.check()
@@ -293,7 +297,7 @@ class _MapCommand:
             if self.sign_in.task is not None and self.opening is not None:
                 stores = await stack.enter_async_context(self.opening)
                 runs = await stack.enter_async_context(self.run_store)
-            browser = await stack.enter_async_context(start_browser(options=self.browser))
+            browser = await stack.enter_async_context(start_browser(options=self._with_page_tools()))
             parts = None
             if self.workers is not None:
                 from periplus.fleet.exploration_jobs import FleetExplorationParts  # noqa: PLC0415 - only needed with --workers
@@ -312,7 +316,7 @@ class _MapCommand:
             if self.sign_in.task is not None and self.opening is not None:
                 stores = await stack.enter_async_context(self.opening)
                 runs = await stack.enter_async_context(self.run_store)
-            browser = await stack.enter_async_context(start_browser(options=self.browser))
+            browser = await stack.enter_async_context(start_browser(options=self._with_page_tools()))
             with MapView(console, f"update of {self.plan.website_id}") as view:
                 return await update_map(
                     browser, self.plan, before, self._choose_sign_in(stores, runs, view), view

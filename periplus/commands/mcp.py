@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import socket
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -269,6 +270,7 @@ async def _serve(
     policy: HttpAccessPolicy | None = None,
     listener: socket.socket | None = None,
 ) -> None:
+    gc.freeze()  # what was imported is never garbage: a full collection while a page is read need not look at it
     async with opening as stores, run_store as runs, _server(stores, runs, wanted) as server:
         if policy is None or listener is None:
             await server.run_stdio_async()

@@ -22,7 +22,7 @@ from kb_store import Stores, open_stores
 from kb_store.runs.run_store import RunStore
 from kb_store.store_factory import open_runs
 from periplus.audit_setup import start_audit_log
-from periplus.session_setup import start_browser
+from periplus.session_setup import BrowserOptions, start_browser
 
 T = TypeVar("T")
 
@@ -82,10 +82,11 @@ class WorkerResources:
 
     async def browser(self) -> Browser:
         """Return a running headless browser. Raises `UserError`."""
-        found: Browser = await self.keep("browser", lambda: start_browser(headed=False))
+        options = BrowserOptions(headed=False, webmcp=True)
+        found: Browser = await self.keep("browser", lambda: start_browser(options=options))
         async with self._opening["browser"]:
             if self._kept["browser"] is found and not found.is_connected():
-                self._kept["browser"] = await self._stack.enter_async_context(start_browser(headed=False))
+                self._kept["browser"] = await self._stack.enter_async_context(start_browser(options=options))
             alive: Browser = self._kept["browser"]
             return alive
 

@@ -25,6 +25,8 @@ from web_pages.page_limits import PageRefused
 from web_pages.stored_pages import answer_probes
 
 SHELF = pantry.SHELF.to_json()
+LONG_SHELF = {**SHELF, "html": f"{SHELF['html']}{'<p>Plum jam, made in June</p>' * 500}"}
+"""A page that is read in a thread."""
 
 
 def server(**options):
@@ -157,7 +159,9 @@ async def test_a_client_that_wants_progress_hears_of_a_long_call():
     slow = server(prober=waits, limits=CallLimits(progress_seconds=0.01))
     async with Client(slow) as client:
         result = await client.call_tool(
-            "identify_current_screen", {"website_id": "pantry", "snapshot": SHELF}, progress_callback=progress
+            "identify_current_screen",
+            {"website_id": "pantry", "snapshot": LONG_SHELF},
+            progress_callback=progress,
         )
         quick = await client.call_tool(
             "get_screen", {"website_id": "pantry", "screen_id": "nowhere"}, progress_callback=progress
@@ -180,7 +184,7 @@ async def test_a_call_that_takes_too_long_is_given_up_and_says_so():
     try:
         async with Client(slow) as client:
             result = await client.call_tool(
-                "identify_current_screen", {"website_id": "pantry", "snapshot": SHELF}
+                "identify_current_screen", {"website_id": "pantry", "snapshot": LONG_SHELF}
             )
     finally:
         go_on.set()
@@ -197,7 +201,7 @@ async def test_more_calls_at_once_than_allowed_are_told_when_to_come_back():
         return answer_probes(snapshot, probes)
 
     busy = server(prober=holds, limits=CallLimits(calls_per_client=1))
-    asked = {"website_id": "pantry", "snapshot": SHELF}
+    asked = {"website_id": "pantry", "snapshot": LONG_SHELF}
     async with Client(busy) as client, anyio.create_task_group() as group:
         group.start_soon(client.call_tool, "identify_current_screen", asked)
         await anyio.to_thread.run_sync(begun.wait, 20)
@@ -301,7 +305,7 @@ async def test_the_thread_of_a_call_that_was_given_up_ends_at_its_next_step(monk
 
     slow = server(prober=hangs, limits=CallLimits(call_seconds=0.2))
     await slow.server_context.open_request("pantry")
-    asked = {"website_id": "pantry", "snapshot": SHELF}
+    asked = {"website_id": "pantry", "snapshot": LONG_SHELF}
     try:
         async with Client(slow) as client:
             for tool in ("identify_current_screen", "get_available_actions", "explain_failure"):
@@ -314,6 +318,24 @@ async def test_the_thread_of_a_call_that_was_given_up_ends_at_its_next_step(monk
     finally:
         go_on.set()
     assert not judged
+
+
+@pytest.mark.parametrize(
+    ("page", "place"),
+    [(SHELF, "loop"), (LONG_SHELF, "thread"), ({"url": SHELF["url"], "file": "page.yml"}, "thread")],
+    ids=["small", "large", "in a file"],
+)
+async def test_only_a_page_that_is_read_quickly_is_read_without_a_thread(page, place, tmp_path):
+    (tmp_path / "page.yml").write_text('- heading "Your jars"')
+    places = []
+
+    def notes(snapshot, probes):
+        places.append("loop" if threading.current_thread() is threading.main_thread() else "thread")
+        return answer_probes(snapshot, probes)
+
+    async with Client(server(prober=notes, snapshots=tmp_path)) as client:
+        await client.call_tool("identify_current_screen", {"website_id": "pantry", "snapshot": page})
+    assert set(places) == {place}
 
 
 def test_what_is_not_in_a_thread_is_always_wanted():

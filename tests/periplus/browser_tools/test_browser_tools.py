@@ -213,12 +213,41 @@ async def test_without_knowledge_an_outline_has_references_and_the_next_look_onl
         await told(client, "act", element="Key", value="open sesame")
         pressed = await told(client, "act", element="Moor")
         assert "! Moored." in pressed
-        assert await told(client, "look") == "\n".join([*pressed.splitlines()[1:2], "unchanged"])
+        assert (await told(client, "look")).splitlines()[1:] == ["unchanged"]
     assert made.boats == ["Ada", "Bea", "Cleo"]
     assert made.keys == ["open sesame"]
     (folder,) = (data_folder / "browser").iterdir()
     trace = read_session(folder)
     assert [step.action_type for step in trace.steps] == ["navigate", "fill", "fill", "click"]
+    assert "open sesame" not in "".join(each.read_text() for each in folder.rglob("*") if each.is_file())
+
+
+async def test_several_fields_are_filled_with_one_act_and_the_first_that_refuses_ends_it(
+    shelves, harbour, quay, data_folder
+):
+    made, site = quay
+    async with eyes(shelves, harbour) as client:
+        seen = await told(client, "go_to", url=f"{site.base}/new")
+        ref = next(line.split()[0] for line in seen.splitlines() if 'textbox "Name"' in line)
+        for wrong, says in (
+            ({"fields": {}}, "fields has 0 entries"),
+            ({"fields": {ref: "Cleo"}, "element": ref}, "nothing else"),
+            ({"fields": {ref: "Cleo"}, "value": "x"}, "nothing else"),
+            ({}, "nothing else"),
+            ({"fields": {"Colour": "red"}}, "Colour"),
+            ({"fields": {"tool:paint": "red"}}, "is no field"),
+        ):
+            assert says in await told(client, "act", fails=True, **wrong)
+        stopped = await told(client, "act", fields={ref: "Cleo", "Colour": "red", "Key": "x"}, fails=True)
+        assert stopped.startswith("done: Name; then 'Colour':")
+        assert made.boats == ["Ada", "Bea"]
+        filled = await told(client, "act", fields={"Name": "Dora", "Key": "open sesame"})
+        assert filled.splitlines() == ["done: Name, Key", "unchanged"]
+        await told(client, "act", element="Moor")
+    assert made.boats == ["Ada", "Bea", "Dora"]
+    assert made.keys == ["open sesame"]
+    (folder,) = (data_folder / "browser").iterdir()
+    assert [step.action_type for step in read_session(folder).steps][-3:] == ["fill", "fill", "click"]
     assert "open sesame" not in "".join(each.read_text() for each in folder.rglob("*") if each.is_file())
 
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+import yaml
 from mcp import Client
 
 from kb_schema.session_reader import read_session
 from kb_store import open_stores
 from kb_store.store_factory import open_runs
+from loaders.files.folder_reader import read_knowledge_folder
 from mcp_server.knowledge.store_source import StoreSource
 from mcp_server.knowledge.view_cache import ViewCache
 from mcp_server.paths.path_engines import PathEngines
@@ -41,12 +45,29 @@ if (document.modelContext) {{
 }}
 </script>"""
 
+BERTHS = """<title>Berths</title><h1>Berths</h1><p role=status>Ready</p>
+<form toolname=call_pilot tooldescription="Call a pilot" action=/piloted method=post>
+<label>Ship <input name=ship></label><button>Call</button></form>
+<script>
+const offer = (name, properties, required) => document.modelContext.registerTool({
+  name, description: 'Reserve a berth', inputSchema: {type: 'object', properties, required},
+  execute: async (given) => { await fetch('/reserved', {method: 'POST', body: new URLSearchParams({given: JSON.stringify(given)})});
+    document.querySelector('[role=status]').textContent = 'Reserved'; return {content: [{type: 'text', text: 'reserved'}]}; }});
+if (document.modelContext) {
+  offer('reserveBerth', {'boat-name': {type: 'string', description: 'The boat'}, metres: {type: 'integer'},
+    side: {type: 'string', enum: ['port', 'starboard']}}, ['boat-name']);
+  offer('openGate', {password: {type: 'string'}}, ['password']);
+}
+</script>"""
+
 
 @pytest.fixture
 def quay() -> Iterator[RunningSite]:
     def answer(asked: Asked) -> Answered:
         if asked.method == "POST" and asked.path == "/moored":
             return Answered(location="/")
+        if asked.path == "/berths":
+            return Answered(BERTHS)
         if asked.path == "/found":
             return Answered(f"<h1>Found {asked.query['q']}</h1>")
         return Answered(PAGE.format(said=""))
@@ -143,3 +164,74 @@ async def test_a_running_chrome_with_the_feature_offers_them_too_and_one_without
                 if offers:
                     await told(client, "act", element="tool:add_boat", value=json.dumps({"name": "Fay"}))
     assert [each.form for each in quay.writes] == [{"name": "Fay"}]
+
+
+async def periplus(*words: str) -> str:
+    """Run a command in a process of its own, with the data directory of the test; return what it prints."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "periplus", *words, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
+    )  # fmt: skip
+    said, _ = await process.communicate()
+    assert process.returncode == 0, said.decode()
+    return said.decode()
+
+
+async def test_map_keeps_what_a_page_offers_as_actions_and_run_task_calls_it(quay, tmp_path, monkeypatch):
+    monkeypatch.setenv("PERIPLUS_DATA_DIR", str(tmp_path / "data"))
+    folder = tmp_path / "map"
+    await periplus(
+        "map", f"{quay.base}/berths", "--website", "quay", "--out", str(folder), "--load", "--headless"
+    )
+    assert quay.writes == []  # a tool is never called by the map
+    knowledge, _ = read_knowledge_folder(folder / "kb")
+    actions = knowledge.actions
+    assert set(actions) == {"page_tool_reserve_berth", "page_tool_call_pilot"}  # none asks for a secret
+    reserve = actions["page_tool_reserve_berth"]
+    assert {name: (each.type, each.required) for name, each in reserve.parameters.items()} == {
+        "boat_name": ("string", True),
+        "metres": ("integer", False),
+        "side": ("string", False),
+    }
+    assert "fills a form without sending it" in actions["page_tool_call_pilot"].description
+    async with opened(tmp_path, monkeypatch) as client:
+        listed = await told(client, "list_tasks", website_id="quay")
+        assert "reserve_berth(boat_name, metres?, side?)" in listed
+        asked = {"boat_name": 'The "Cleo"', "metres": 12}
+        done = await told(
+            client, "run_task", website_id="quay", task_id="reserve_berth", inputs=asked, wait_seconds=25
+        )
+        assert "unverified (2 steps done)" in done, done  # nobody told what shows that it worked
+        assert [json.loads(each.form["given"]) for each in quay.writes] == [
+            {"boat-name": 'The "Cleo"', "metres": 12}
+        ]
+        look = await told(client, "go_to", url=f"{quay.base}/berths")
+        assert "tool:reserveBerth(boat-name*, metres, side)" in look
+        await told(
+            client,
+            "act",
+            element="tool:reserveBerth",
+            value='{"boat-name": "Dora", "side": "port"}',
+            sure=True,
+        )
+    assert json.loads(quay.writes[1].form["given"]) == {"boat-name": "Dora", "side": "port"}
+
+
+async def test_a_task_gives_no_secret_to_a_tool_of_a_page(quay, tmp_path, monkeypatch):
+    monkeypatch.setenv("PERIPLUS_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("PERIPLUS_SECRET_HATCH", "open sesame")
+    folder = tmp_path / "map"
+    await periplus("map", f"{quay.base}/berths", "--website", "quay", "--out", str(folder), "--headless")
+    file = folder / "kb" / "tasks" / "reserve_berth.yaml"
+    task = yaml.safe_load(file.read_text())
+    task["io_spec"]["inputs"].append(
+        {"name": "hatch", "secret": True, "required": True, "source": "user_input"}
+    )
+    task["steps"][1]["action"]["parameters"]["boat_name"] = "{hatch}"
+    file.write_text(yaml.safe_dump(task))
+    await periplus("kb", "load", str(folder / "kb"))
+    async with opened(tmp_path, monkeypatch) as client:
+        done = await told(
+            client, "run_task", website_id="quay", task_id="reserve_berth", inputs={"boat_name": "x"}, wait_seconds=25
+        )  # fmt: skip
+    assert "gets no secrets" in done, done
+    assert quay.writes == []

@@ -1,0 +1,52 @@
+"""Fills several fields of a page, one after another, each with all checks of an act."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mcp_server.errors import BadRequest
+from periplus.browser_tools.browser_tabs import BrowserTab
+from periplus.browser_tools.errors import ActFailed, NotFoundOnPage
+from periplus.browser_tools.page_acts import choose_action, find_target, perform_act
+from periplus.browser_tools.page_tool_list import PREFIX
+
+FieldValue = str | bool | int | float
+MOST_FIELDS = 40
+_ENTERS = frozenset({"fill", "select_option", "check", "uncheck"})
+
+
+async def fill_fields(tab: BrowserTab, fields: Mapping[str, FieldValue]) -> tuple[str, bool]:
+    """Enter each value into the field of its key: a reference, an element id, or words. Nothing is pressed.
+
+    Returns what was done, and whether all was; the first field that refuses ends it. Raises `BadRequest` for too many or
+    none, and `NotFoundOnPage` and `ActFailed` if nothing was done.
+    """
+    if not 0 < len(fields) <= MOST_FIELDS:
+        raise BadRequest(f"fields has {len(fields)} entries", hint=f"give 1 to {MOST_FIELDS}")
+    done: list[str] = []
+    for element, value in fields.items():
+        try:
+            name = await _fill_field(tab, element, value)
+        except (NotFoundOnPage, ActFailed, BadRequest) as exc:
+            if not done:
+                raise
+            return f"done: {', '.join(done)}; then {element!r}: {exc}", False
+        done.append(name)
+    return f"done: {', '.join(done)}", True
+
+
+async def _fill_field(tab: BrowserTab, element: str, value: FieldValue) -> str:
+    """Fill one field and return its name. Raises `ActFailed` if it refuses, or is no field."""
+    if element.startswith(PREFIX) or not element.strip():
+        raise BadRequest(f"{element!r} is no field", hint="name fields only")
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    target = await find_target(tab, element, None)
+    action = choose_action(target, None, text, secret=False)
+    if action not in _ENTERS:
+        raise ActFailed(f"{element!r} is no field", hint="name fields only")
+    if target.secret:
+        tab.working_session()[0].context.keep_secret(text)
+    result = await perform_act(tab, target, action, text)
+    if not result.complete:
+        raise ActFailed(f"{action} did not come off: {result.error}", hint=result.hint)
+    return target.name or element
