@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from agent.dangers.danger_addresses import find_danger_in_address
 from agent.dangers.danger_words import find_harm_in_words
 from agent.locators.page_index import IndexedElement
-from agent.sentence_runs.sentence_plan import SentencePlan, fold
 from agent.sentences.sentence_words import SMALL, stem
 from kb_schema.secret_fields import is_secret_name
+from kb_schema.sentence_plans import SentencePlan, fold
 from kb_schema.text_similarity import words
 
 PRESSES = frozenset({"click", "double_click"})

@@ -6,7 +6,7 @@ import pytest
 
 from agent.locators.page_index import ElementBox, IndexedElement, Neighbours
 from agent.sentence_runs.act_permissions import ActPermissions
-from agent.sentence_runs.sentence_plan import SentencePlan
+from kb_schema.sentence_plans import SentencePlan
 
 SENTENCE = "Create an agent named Ada with the voice Calm"
 PLAN = SentencePlan(controls=["New agent", "Create agent", "Voices"], entered=["Ada", "2026-07-01"])
