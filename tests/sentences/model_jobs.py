@@ -386,7 +386,7 @@ async def measure_jobs(
     known = {(each.application, each.job, each.kind) for each in read_runs(file)} if not again else set()
     todo: dict[str, list[tuple[WordJob, list[Kind]]]] = {}
     for word in words:
-        wanted = ["mediocre"] if word.once else kinds
+        wanted: Sequence[Kind] = ("mediocre",) if word.once else kinds
         left = [each for each in wanted if (word.application.name, word.job.name, each) not in known]
         if left:
             todo.setdefault(word.application.name, []).append((word, left))
