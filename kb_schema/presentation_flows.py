@@ -289,6 +289,8 @@ class PresentationFlow(Document):
     fallback_paths: tuple[FallbackPath, ...] = ()
     answers: tuple[AuthoredAnswer, ...] = ()
     """Answers to visitors' questions that no screen answers, prices for example."""
+    visitor_tasks: tuple[TaskRef, ...] = ()
+    """Tasks that visitors may run with values of their own, by a sentence; others only run in segments."""
     translations: dict[LanguageTag, FlowTranslation] = Field(default_factory=dict)
 
     @model_validator(mode="before")

@@ -12,10 +12,13 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, JsonValue
 
 from kb_schema.base import LocalId, Model
+from kb_schema.model_use import ModelUse
 from kb_schema.run_records import Count, Moment
+from kb_schema.sentence_plans import SentencePlan
 
 MOST_VALUES = 200
 LONGEST_TITLE = 200
+LONGEST_SENTENCE = 2_000
 USUAL_LATENESS_S = 600.0
 """Seconds after its due time for which a job may still begin, unless its schedule says another number."""
 
@@ -98,7 +101,24 @@ class DemoOrder(Model):
     language: str | None = Field(default=None, pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$")
 
 
-JobOrder = Annotated[TaskOrder | VerificationOrder | MapOrder | DemoOrder, Field(discriminator="kind")]
+class SentenceOrder(Model):
+    """Do a job in words that no task does, by the plan of a language model that a person was shown."""
+
+    kind: Literal["sentence"] = "sentence"
+    website_id: LocalId
+    sentence: str = Field(min_length=1, max_length=LONGEST_SENTENCE)
+    plan: SentencePlan
+    values: dict[str, str] = Field(default_factory=dict, max_length=MOST_VALUES, repr=False)
+    """What is told beside the sentence; no secrets, those are found on the server."""
+    allowed: tuple[Annotated[str, Field(min_length=1, max_length=200)], ...] = Field(
+        default=(), max_length=50
+    )
+    """Names of what needs a yes: `deletes`, `pays`, `sends`, `signs_out`, `repeats`, `values`, or the words of a control."""
+
+
+JobOrder = Annotated[
+    TaskOrder | VerificationOrder | MapOrder | DemoOrder | SentenceOrder, Field(discriminator="kind")
+]
 
 
 def describe_order(order: JobOrder) -> str:
@@ -113,6 +133,8 @@ def describe_order(order: JobOrder) -> str:
             return f"look for changes of {order.website_id}" if order.update else f"map {order.url}"
         case DemoOrder():
             return f"{'rehearse' if order.rehearse else 'film'} {order.flow_id} of {order.website_id}"
+        case SentenceOrder():
+            return f"do {order.sentence!r} on {order.website_id}"
 
 
 # -- jobs ------------------------------------------------------------------------------------------
@@ -150,6 +172,8 @@ class StoredJob(ServiceRecord):
     """How well it went: a run's status, or `success` or `failure` of a command."""
     error: str | None = None
     hint: str | None = None
+    model_use: ModelUse | None = None
+    """The calls of a language model; None: it is not over, or of a kind that does not say it."""
     announced: bool = False
     """Whether webhooks have been told that it is over."""
 

@@ -144,6 +144,8 @@ class IndexedElement(NamedTuple):
     """Not interactive by its markup, but it has a pointer cursor or an `onclick`."""
     by_label: bool
     """A hidden checkbox, radio button or file field that is operated through its visible label or trigger."""
+    behind: bool = False
+    """Something lies over the whole page, such as a dialog with its backdrop, and the element is behind it."""
 
     @property
     def id(self) -> str | None:

@@ -1,6 +1,7 @@
 """An outline of a live page in few words: its headings, messages and controls, each control with a short reference.
 
-Of rows that repeat, the first few are listed, and those with a wanted text; the others are counted. Values of fields are not read.
+Of rows that repeat, the first few are listed, and those with a wanted text; the others are counted, as are controls behind an open
+dialog. Values of fields are not read.
 """
 
 from __future__ import annotations
@@ -104,11 +105,14 @@ def _list_lines(
 ) -> Iterator[str]:
     operable = {element.at for element in index.interactive}
     labels = _name_fields_in_rows(index)
-    region, times, skipped = None, Counter[RefKey](), 0
+    region, times, skipped, behind = None, Counter[RefKey](), 0, 0
     for element in index.elements:
         skipped += index.further.get(element.at, 0)
         said = _heading_or_message(element)
         if not said and (element.at not in operable or _is_bare_part(element)):
+            continue
+        if element.behind and not said:
+            behind += 1
             continue
         if hidden_rows & {id(each) for each in index.regions_of(element)}:
             skipped += element.at in operable
@@ -134,6 +138,8 @@ def _list_lines(
     skipped += index.further.get(len(index.elements), 0)
     if skipped:
         yield f"  ... {skipped} more controls in rows like these"
+    if behind:
+        yield f"  ... {behind} controls behind what lies over the page"
 
 
 def _is_bare_part(element: IndexedElement) -> bool:

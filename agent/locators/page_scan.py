@@ -51,14 +51,17 @@ _CHECKABLE, _CHECKED = 16, 32
 _NO_NEIGHBOURS = Neighbours()
 
 
-def _states(flags: int) -> tuple[bool, bool, bool, bool, bool | None, bool, bool]:
-    """Return the bits of `FLAG` in `js/9_index.js`: visible, interactive, enabled, required, checked, clickable, by label."""
+def _states(flags: int) -> tuple[bool, bool, bool, bool, bool | None, bool, bool, bool]:
+    """Return the bits of `FLAG` in `js/9_index.js`: visible, interactive, enabled, required, checked, clickable, by label,
+    behind.
+    """
     visible, interactive, enabled, required = (bool(flags & 1 << bit) for bit in range(4))
     checked = bool(flags & _CHECKED) if flags & _CHECKABLE else None
-    return visible, interactive, enabled, required, checked, bool(flags & 64), bool(flags & 128)
+    more = (bool(flags & 64), bool(flags & 128), bool(flags & 256))
+    return visible, interactive, enabled, required, checked, *more
 
 
-_STATES = tuple(_states(flags) for flags in range(256))
+_STATES = tuple(_states(flags) for flags in range(512))
 
 
 async def scan_page(

@@ -9,7 +9,7 @@ continues or takes the requested detour.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal, Protocol
 
@@ -66,6 +66,8 @@ class Detour:
     segment_id: str | None = None
     task_id: str | None = None
     screen_id: str | None = None
+    values: Mapping[str, str | list[str]] | None = None
+    """Inputs of a task that the visitor runs; None: it is only shown."""
 
 
 class DetourRequested(BaseException):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Protocol
 
 from agent.errors import UnknownToKnowledge
@@ -10,6 +11,8 @@ from agent.presentation.presentation_records import Presentation, SegmentRecord
 from agent.presentation.turn_manager import Detour, DetourRequested
 from agent.presentation.visitor.demo_targets import find_task_screen, is_read_only_task
 from kb_schema.presentation_flows import CURRENT, NEXT, PresentationFlow, Segment
+from kb_schema.tasks import Task
+from kb_schema.workflows import Workflow
 
 VISITOR_SKIPPED = "the visitor went on to another part"
 VISITOR_SKIPPED_IT = "the visitor skipped it"
@@ -121,6 +124,8 @@ class VisitorDetours:
 
     async def _find_segment(self, flow: PresentationFlow, detour: Detour) -> Segment | None:
         """Return a segment for the request: one of the flow if it has one."""
+        if detour.values is not None:
+            return await self._create_task_segment(flow, detour, detour.values)
         for each in flow.segments:
             if each.segment_id == detour.segment_id:
                 return each
@@ -138,6 +143,22 @@ class VisitorDetours:
             return await self._create_segment(detour)
         except UnknownToKnowledge:
             return None
+
+    async def _create_task_segment(
+        self, flow: PresentationFlow, detour: Detour, values: Mapping[str, str | list[str]]
+    ) -> Segment | None:
+        """Return a segment that runs a task with the visitor's values; None if the flow does not let visitors run it."""
+        if detour.task_id is None or detour.task_id not in flow.visitor_tasks:
+            return None
+        knowledge = self._player.knowledge
+        work: Task | Workflow
+        try:
+            work = await knowledge.task(detour.task_id)
+        except UnknownToKnowledge:
+            work = await knowledge.workflow(detour.task_id)
+        name = work.name or detour.task_id
+        inputs = {each: {"source": "hardcoded", "value": value} for each, value in values.items()}
+        return _build_segment(name, name, type="task_execution", task_id=detour.task_id, input_mapping=inputs)
 
     async def _create_segment(self, detour: Detour) -> Segment | None:
         """Return a new segment for something that no flow shows.
@@ -167,7 +188,7 @@ def _index_of(segments: tuple[Segment, ...], wanted: str | None, otherwise: int)
     return next((i for i, each in enumerate(segments) if each.segment_id == wanted), otherwise)
 
 
-def _build_segment(title: str, words: str, **fields: str) -> Segment:
+def _build_segment(title: str, words: str, **fields: object) -> Segment:
     """Return a segment that is in no flow."""
     text = words.replace("{", "(").replace("}", ")")  # a description is no template
     name = f"aside_{fields.get('task_id') or fields.get('screen_id') or 'words'}"

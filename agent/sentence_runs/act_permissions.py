@@ -6,6 +6,7 @@ control's words or `values`, or an answer in the terminal.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
@@ -13,9 +14,9 @@ from dataclasses import dataclass, field
 from agent.dangers.danger_addresses import find_danger_in_address
 from agent.dangers.danger_words import find_harm_in_words
 from agent.locators.page_index import IndexedElement
-from agent.sentence_runs.sentence_plan import SentencePlan, fold
 from agent.sentences.sentence_words import SMALL, stem
 from kb_schema.secret_fields import is_secret_name
+from kb_schema.sentence_plans import SentencePlan, fold
 from kb_schema.text_similarity import words
 
 PRESSES = frozenset({"click", "double_click"})
@@ -89,6 +90,12 @@ STEPPING = frozenset(
 """Words of controls that may be pressed again: they only lead on."""
 
 
+LEADING = frozenset({"button", "link", "tab", "menuitem"})
+"""Roles of controls that take no text, whatever they are called."""
+SWITCH_CLASSES = frozenset({"switch", "toggle", "checkbox"})
+"""Parts of class names by which a control without words is taken for a switch."""
+
+
 @dataclass(frozen=True, slots=True)
 class ActJudgement:
     """Whether an act may be done. `reason` is empty if it may."""
@@ -122,7 +129,10 @@ class ActPermissions:
         """Return whether the act may be done on that element of the page at `url`."""
         names = _list_names(element)
         name = names[0] if names else ""
-        if element.attributes.get("type") in ("password", "file") or is_secret_name(name):
+        leads = (
+            action in PRESSES and element.role in LEADING
+        )  # a button that is called `Add passkey` takes none
+        if element.attributes.get("type") in ("password", "file") or (not leads and is_secret_name(name)):
             return ActJudgement(f"{name or 'a field'!r} takes a secret or a file: a person has to fill it in")
         if action in ENTERS:
             return self._judge_entry(name, action, value)
@@ -146,6 +156,9 @@ class ActPermissions:
             return self._ask(
                 f"the address of {name!r} {danger[0].replace('_', ' ')} ({danger[1]})", danger[0], name
             )
+        beside = "" if name else element.near.before.strip()
+        if beside:  # a control without words
+            return self._ask(f"the sentence does not imply to press what is after {beside!r}", beside, beside)
         unsaid = sorted(_content(name) - self._implied() - NEUTRAL)
         if unsaid or not _content(name):
             words_of = f" ({', '.join(unsaid)})" if unsaid else ""
@@ -197,9 +210,19 @@ def _list_names(element: IndexedElement) -> list[str]:
     attributes = element.attributes
     called = [element.label, element.name, element.text, element.placeholder, element.icon]
     called += [attributes.get(each, "") for each in ("title", "value", "alt", "aria-label")]
-    return list(dict.fromkeys(each.strip() for each in called if each.strip()))
+    names = list(dict.fromkeys(each.strip() for each in called if each.strip()))
+    beside = element.near.before.strip()
+    return [beside] if not names and beside and _is_switch(element) else names
+
+
+def _is_switch(element: IndexedElement) -> bool:
+    """Whether it turns something on and off, by its role or its classes: the text beside it says what. Other controls without
+    words may do anything, for example delete what the text names.
+    """
+    parts = {part for each in element.classes for part in re.split(r"[-_]", each.casefold())}
+    return element.role in ("switch", "checkbox") or not parts.isdisjoint(SWITCH_CLASSES)
 
 
 def _press_key(element: IndexedElement, url: str) -> tuple[str, str]:
     names = _list_names(element)
-    return fold(names[0] if names else ""), url.partition("#")[0].partition("?")[0]
+    return fold(names[0] if names else element.near.before), url.partition("#")[0].partition("?")[0]

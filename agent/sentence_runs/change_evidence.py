@@ -21,7 +21,7 @@ from agent.execution.task_runner import TaskRunner
 from agent.page.errors import PageError
 from agent.page.page_changes import wait_for_change
 from agent.page.page_writes import watch_writes
-from agent.sentence_runs.sentence_plan import SentencePlan, fold
+from kb_schema.sentence_plans import SentencePlan, fold
 
 ANSWERED_S = 5.0
 """How long an answer to a press is waited for before its page is read."""

@@ -5,52 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pydantic import BaseModel, Field
-
 from agent.inferencer import ModelInferencer
 from agent.language_models.prompt_files import load_prompt
+from kb_schema.sentence_plans import LONGEST, SentencePlan, fold
 
-LONGEST = 300
-"""Characters of one text of a plan."""
 MOST_LISTED = 200
 """Screens, and tasks, that are listed for a plan."""
-
-
-class SentencePlan(BaseModel):
-    """What a model answers; texts that are too long are cut off, unknown ids and unfounded evidence are dropped."""
-
-    name: str = Field(default="", max_length=LONGEST)
-    task_id: str | None = None
-    task_values: dict[str, str] = Field(default_factory=dict)
-    start_screen: str | None = None
-    screens: list[str] = Field(default_factory=list, max_length=20)
-    steps: list[str] = Field(default_factory=list, max_length=20)
-    controls: list[str] = Field(default_factory=list, max_length=40)
-    entered: list[str] = Field(default_factory=list, max_length=40)
-    shown_when_done: list[str] = Field(default_factory=list, max_length=5)
-    gone_when_done: list[str] = Field(default_factory=list, max_length=5)
-
-    @property
-    def named_screens(self) -> tuple[str, ...]:
-        """Return the screens that the job may go to."""
-        return tuple(dict.fromkeys([*([self.start_screen] if self.start_screen else []), *self.screens]))
-
-    def name_for(self, sentence: str) -> str:
-        """Return a name for a workflow that does it: the plan's, else the first words of the sentence."""
-        return self.name.strip() or " ".join(sentence.split()[:5])
-
-    def describe(self) -> str:
-        """Return the plan in lines, as a person and the model are shown it."""
-        lines = [f"{number}. {step}" for number, step in enumerate(self.steps, start=1)]
-        for what, texts in (
-            ("presses", self.controls),
-            ("enters", self.entered),
-            ("done when the page shows", self.shown_when_done),
-            ("done when the page no longer shows", self.gone_when_done),
-        ):
-            if texts:
-                lines.append(f"{what}: {', '.join(texts)}")
-        return "\n".join(lines) or "no steps"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +43,13 @@ async def plan_sentence(
         tasks="\n".join(tasks) or "none",
     )
     found = await model.infer_as(text, SentencePlan, label=prompt.label)
-    return _keep_founded(found, sentence, known, values)
+    return keep_founded(found, sentence, known, values)
 
 
-def _keep_founded(
+def keep_founded(
     plan: SentencePlan, sentence: str, known: KnownWork, values: Mapping[str, str]
 ) -> SentencePlan:
-    """Return the plan without unknown ids, and without evidence that does not stand in the sentence."""
+    """Return the plan without unknown ids and evidence that does not stand in the sentence, with its texts cut off."""
     said = fold(" ".join([sentence, *values.values()]))
     start = plan.start_screen if plan.start_screen in known.screens else None
     return plan.model_copy(
@@ -103,8 +63,3 @@ def _keep_founded(
             "gone_when_done": [each for each in plan.gone_when_done if fold(each) and fold(each) in said],
         }
     )
-
-
-def fold(text: str) -> str:
-    """Return a text for comparison: without case and repeated white space."""
-    return " ".join(text.split()).casefold()

@@ -33,9 +33,9 @@ from agent.locators.stable_selectors import choose_selectors
 from agent.page.errors import PageError, PageGone, ScriptFailed
 from agent.sentence_runs.act_permissions import ACTIONS, PRESSES, TYPED, ActJudgement, ActPermissions
 from agent.sentence_runs.change_evidence import ChangeEvidence, wait_for_answer
-from agent.sentence_runs.sentence_plan import SentencePlan
 from kb_schema.run_records import EvidenceLevel, RunResult, RunStatus, StepRecord
 from kb_schema.selectors import Selector
+from kb_schema.sentence_plans import SentencePlan
 from web_pages.page_limits import PageRefused
 
 SENTENCE = "sentence"

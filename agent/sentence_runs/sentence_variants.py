@@ -6,7 +6,7 @@ from pydantic import BaseModel, Field
 
 from agent.inferencer import InferenceFailed, ModelInferencer
 from agent.language_models.prompt_files import load_prompt
-from agent.sentence_runs.sentence_plan import LONGEST, fold
+from kb_schema.sentence_plans import LONGEST, fold
 
 MOST = 10
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agent.inferencer import ModelInferencer
-from agent.sentence_runs.sentence_plan import fold
 from agent.sentences.sentence_binding import BoundTask
 from kb_schema.knowledge_base import KnowledgeBase
+from kb_schema.sentence_plans import fold
 from kb_store import Stores
 from mcp_server.errors import BadRequest
 from periplus.errors import UserError

@@ -6,11 +6,19 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 
 from fastapi import Depends, Request
-from pydantic import TypeAdapter, ValidationError
+from pydantic import JsonValue, TypeAdapter, ValidationError
+from pydantic_core import from_json
 from starlette.datastructures import FormData
 
 from kb_schema.knowledge_base import KnowledgeBase
-from kb_schema.service_records import DemoOrder, JobOrder, MapOrder, TaskOrder, VerificationOrder
+from kb_schema.service_records import (
+    DemoOrder,
+    JobOrder,
+    MapOrder,
+    SentenceOrder,
+    TaskOrder,
+    VerificationOrder,
+)
 from periplus.jobs.service_jobs import ServiceJobs
 from periplus.service.job_routes import ScheduleRequest
 from periplus.service.problem_details import ApiProblem, FieldProblem, build_invalid_problem
@@ -49,10 +57,9 @@ def read_order(form: FormData) -> JobOrder:
     else:
         given["website_id"] = _text(form, "website_id")
     if kind == "task":
-        values = {name.removeprefix(INPUT): _text(form, name) for name in form if name.startswith(INPUT)}
         given |= {
             "task_id": _text(form, "task_id"),
-            "values": {name: value for name, value in values.items() if value},
+            "values": _inputs(form),
             "trace": _text(form, "trace") == "yes",
         }
     elif kind == "map":
@@ -60,6 +67,13 @@ def read_order(form: FormData) -> JobOrder:
             "url": _text(form, "url"),
             "update": _text(form, "update") == "yes",
             "load": _text(form, "load") == "yes",
+        }
+    elif kind == "sentence":
+        given |= {
+            "sentence": _text(form, "sentence"),
+            "plan": _plan(form),
+            "values": _inputs(form),
+            "allowed": [str(each)[:LONGEST_FIELD] for each in form.getlist("allowed") if each],
         }
     elif kind == "demo":
         given |= {"flow_id": _text(form, "flow_id"), "rehearse": _text(form, "rehearse") == "yes"}
@@ -95,6 +109,8 @@ def describe_for_people(order: JobOrder, knowledge: KnowledgeBase | None) -> str
             flow = knowledge.flows.get(order.flow_id) if knowledge is not None else None
             words = "Rehearse" if order.rehearse else "Film"
             return f"{words} “{flow.name if flow is not None else order.flow_id}” of {site}"
+        case SentenceOrder():
+            return f"Do “{order.sentence}” on {site}"
 
 
 def _name(knowledge: KnowledgeBase | None, task_id: str) -> str:
@@ -102,6 +118,22 @@ def _name(knowledge: KnowledgeBase | None, task_id: str) -> str:
     if knowledge is not None:
         found = knowledge.tasks.get(task_id) or knowledge.workflows.get(task_id)
     return found.name if found is not None and found.name else task_id.replace("_", " ")
+
+
+def _inputs(form: FormData) -> dict[str, str]:
+    values = {name.removeprefix(INPUT): _text(form, name) for name in form if name.startswith(INPUT)}
+    return {name: value for name, value in values.items() if value}
+
+
+def _plan(form: FormData) -> JsonValue:
+    """Return the plan that the page was made with."""
+    text = form.get("plan", "")
+    try:
+        plan: JsonValue = from_json(text if isinstance(text, str) else "")
+    except ValueError as exc:
+        wrong = FieldProblem(location="plan", message="it is no JSON", fix="say the sentence again")
+        raise build_invalid_problem([wrong]) from exc
+    return plan
 
 
 def _text(form: FormData, name: str) -> str:

@@ -148,6 +148,7 @@ async def job_page(request: Request, parts: ConsoleContextParam, job_id: JobId) 
         "job.html.j2",
         job=row,
         has_run=run is not None,
+        model_use=job.model_use,
         steps=steps.get(row.run_id, 0),
         output=await asyncio.to_thread(read_tail, folder / OUTPUT, OUTPUT_SHOWN),
         report=await asyncio.to_thread(

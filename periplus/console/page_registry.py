@@ -18,6 +18,7 @@ from periplus.console import (
     run_pages,
     screen_page,
     search_page,
+    sentence_page,
     sign_in_page,
     signature_page,
     single_sign_on_page,
@@ -38,6 +39,7 @@ PAGES: list[APIRouter] = [
     identification_page.router,
     path_page.router,
     task_pages.router,
+    sentence_page.router,
     text_page.router,
     trend_page.router,  # before `/runs/{run_id}`
     run_pages.router,

@@ -15,6 +15,7 @@ from typing import Any
 
 from kb_schema.execution_traces import ExecutionTrace, TraceStep, element_id_of
 from kb_schema.knowledge_base import KnowledgeBase
+from kb_schema.model_use import ModelUse
 from kb_schema.proposals import Proposal, SelectorChange, StepTargetChange
 from kb_schema.run_records import Artifact, Metric, StoredRun, StoredStep
 from kb_schema.run_storage import StoredEvent
@@ -153,6 +154,8 @@ class RunPageView:
     pages_kept: bool
     version: str
     """The version of a workflow; empty for other runs."""
+    model: str
+    """Calls of a language model, with their cost; empty if the run does not say it."""
 
     @property
     def failed_step(self) -> DisplayedStep | None:
@@ -227,7 +230,21 @@ def build_run_page(recorded: RunRecords, today: date) -> RunPageView:
         screens=tuple((each, names.screen(each)) for each in seen if names.knows_screen(each)),
         pages_kept=recorded.trace is not None,
         version=run.workflow_version or "",
+        model=_describe_model_use(recorded),
     )
+
+
+def _describe_model_use(recorded: RunRecords) -> str:
+    """Return what language models were used for; empty if the run does not say it."""
+    found = {each.metric_name: each.metric_value for each in recorded.metrics}
+    if "model_calls" not in found:
+        return ""
+    use = ModelUse(
+        calls=int(found["model_calls"]),
+        input_tokens=int(found.get("model_tokens", 0)),  # the sum: only that is shown
+        cost_usd=found.get("model_cost_usd"),
+    )
+    return use.describe()
 
 
 # -- events ----------------------------------------------------------------------------------------

@@ -99,6 +99,7 @@ async def tasks(
         pages=pages,
         tasks=len(knowledge.tasks),
         workflows=len(knowledge.workflows),
+        may_run=parts.jobs is not None and get_person(request).may("operate"),
     )
 
 

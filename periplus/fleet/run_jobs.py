@@ -16,7 +16,9 @@ from pydantic import Field, JsonValue
 from agent.events import Event, StepEnded
 from agent.execution.stop_request import StopRequest
 from kb_schema.base import Model
+from kb_schema.model_use import ModelUse
 from kb_schema.run_records import EvidenceLevel, RunEnding, RunResult, RunStatus, StoredRun
+from kb_schema.service_records import SentenceOrder
 from kb_store import Stores
 from kb_store.runs.run_leases import RUN_LEASE_SECONDS
 from kb_store.runs.run_store import RunStore
@@ -25,12 +27,15 @@ from periplus.fleet.fenced_runs import RunLeaseLost, RunNotHeld, run_with_lease
 from periplus.fleet.fleet_setup import check_folder_mark
 from periplus.fleet.jobs import Job, Tell
 from periplus.fleet.worker_resources import StoreAddresses, WorkerResources
+from periplus.language_model import load_inferencer
 from periplus.output_folder import prepare_output_folder
 from periplus.runs.task_runs import TaskRunRequest, TaskRunResources, execute_task_run
 from periplus.session_setup import open_fresh_context
 
 if TYPE_CHECKING:
     from playwright.async_api import StorageState
+
+    from periplus.runs.sentence_jobs import SentenceJob
 
 DIED = "the browser died"
 INTERRUPTED = "interrupted"
@@ -42,7 +47,8 @@ class RunJobBody(Model):
 
     store_addresses: StoreAddresses
     website_id: str
-    task_id: str
+    task_id: str | None
+    """None: `sentence` says what is done."""
     run_id: str
     values: dict[str, JsonValue] = Field(default_factory=dict, repr=False)
     base_url: str | None = None
@@ -57,6 +63,10 @@ class RunJobBody(Model):
     """Whether to take a picture after each step."""
     playwright_trace: bool = False
     """Whether to record a trace for Playwright's trace viewer."""
+    sentence: SentenceOrder | None = None
+    """A job in words with its plan."""
+    with_model: bool = False
+    """Whether the configured language model may be asked, as `periplus run` does."""
 
 
 class RunJobResult(Model):
@@ -73,6 +83,8 @@ class RunJobResult(Model):
     outputs: dict[str, JsonValue] = Field(default_factory=dict)
     error: str | None = None
     hint: str | None = None
+    model_use: ModelUse | None = None
+    """None: the run was found ended."""
     folder: str | None = None
     """The folder with result and trace; None if another worker has it."""
 
@@ -100,6 +112,13 @@ async def _run_one_life(
     begun = known is not None and (
         await runs.checkpoint(body.run_id) is not None or bool(await runs.journal(body.run_id))
     )
+    if body.sentence is not None and known is not None:
+        raise UserError(
+            "the browser or the server ended while the job in words was done",
+            fix="look on the website what is done, then order it again",
+        )
+    model = load_inferencer("plan") if body.with_model or body.sentence is not None else None
+    job = None if body.sentence is None else _restore_job(body.sentence, has_model=model is not None)
     folder = _make_life_folder(Path(body.folder))
     run_request = TaskRunRequest(
         body.website_id,
@@ -108,6 +127,7 @@ async def _run_one_life(
         values=body.values,
         run_id=body.run_id,
         carries_on=begun,
+        job=job,
     )
 
     browser = _RunBrowser(home)
@@ -129,6 +149,7 @@ async def _run_one_life(
         for_client=body.uploads is not None,
         pictures=body.pictures,
         playwright_trace=body.playwright_trace,
+        model=model,
     )
     try:
         result = await execute_task_run(run_request, resources)
@@ -205,8 +226,18 @@ def _build_result(result: RunResult, how: Literal["begun", "carried_on"], folder
         outputs=result.outputs,
         error=result.error,
         hint=result.hint,
+        model_use=result.model_use,
         folder=str(folder),
     )
+
+
+def _restore_job(order: SentenceOrder, *, has_model: bool) -> SentenceJob:
+    """Return the job of an order. Raises `UserError` without a model."""
+    from periplus.runs.sentence_jobs import restore_job  # noqa: PLC0415 - decision 0140
+
+    if not has_model:
+        raise UserError("no language model is configured", fix="set PERIPLUS_MODEL (docs/models.md)")
+    return restore_job(order)
 
 
 def _make_life_folder(folder: Path) -> Path:

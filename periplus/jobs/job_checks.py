@@ -7,14 +7,23 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kb_schema.documents import did_you_mean
-from kb_schema.service_records import DemoOrder, JobOrder, MapOrder, TaskOrder, VerificationOrder
+from kb_schema.service_records import (
+    DemoOrder,
+    JobOrder,
+    MapOrder,
+    SentenceOrder,
+    TaskOrder,
+    VerificationOrder,
+)
 from kb_schema.url_patterns import is_web_address, origin_of
 from kb_schema.websites import Website
 from kb_store import Stores
 from mcp_server.errors import UnknownName
 from mcp_server.knowledge.view_cache import ViewCache
 from periplus.errors import UserError
+from periplus.language_model import choose_model
 from periplus.runs.run_checks import check_run_request
+from periplus.runs.sentence_jobs import check_order
 from periplus.runs.task_runs import TaskRunRequest
 
 LOAD = "PERIPLUS_SERVE_MAPS"
@@ -42,6 +51,12 @@ class OrderChecker:
                 await check_run_request(
                     TaskRunRequest(order.website_id, order.task_id, values=order.values), self.stores
                 )
+            case SentenceOrder():
+                check_order(order, (await self.views.current(order.website_id)).view.knowledge)
+                if choose_model("plan") is None:
+                    raise UserError(
+                        "no language model is configured", fix="set PERIPLUS_MODEL (docs/models.md)"
+                    )
             case VerificationOrder():
                 for name in order.files:
                     self._check_file(name)

@@ -14,7 +14,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kb_schema.service_records import DemoOrder, MapOrder, StoredJob, TaskOrder, VerificationOrder
+from kb_schema.service_records import (
+    DemoOrder,
+    MapOrder,
+    SentenceOrder,
+    StoredJob,
+    TaskOrder,
+    VerificationOrder,
+)
 from kb_store.runs.run_store import RunStore
 from periplus.errors import UserError
 from periplus.exit_codes import ExitCode
@@ -59,7 +66,13 @@ class JobPlaces:
 def build_performers(places: JobPlaces, runs: RunStore) -> dict[str, JobPerformer]:
     """Return the performer of each kind of order."""
     command = CommandPerformer(places, runs)
-    return {"task": TaskPerformer(places), "verification": command, "map": command, "demo": command}
+    return {
+        "task": TaskPerformer(places),
+        "sentence": SentencePerformer(places),
+        "verification": command,
+        "map": command,
+        "demo": command,
+    }
 
 
 # -- tasks -----------------------------------------------------------------------------------------
@@ -75,46 +88,72 @@ class TaskPerformer:
 
     def begin(self, job: StoredJob) -> JobWork:
         """Return the work of a job."""
-        return _TaskWork(self._places, job)
+        return _RunWork(self._places, job, resumable=self.resumable)
 
 
-class _TaskWork:
-    def __init__(self, places: JobPlaces, job: StoredJob) -> None:
-        self._places, self._job = places, job
+class SentencePerformer:
+    """Does a job in words by its plan; one that was cut off is not continued, as the model knows no more what it did."""
+
+    resumable = False
+
+    def __init__(self, places: JobPlaces) -> None:
+        self._places = places
+
+    def begin(self, job: StoredJob) -> JobWork:
+        """Return the work of a job."""
+        return _RunWork(self._places, job, resumable=self.resumable)
+
+
+class _RunWork:
+    def __init__(self, places: JobPlaces, job: StoredJob, *, resumable: bool) -> None:
+        self._places, self._job, self._resumable = places, job, resumable
         self._fleet: LocalFleet | None = None
         self._why: type[Exception] | None = None
 
     async def done(self) -> JobOutcome:
         order = self._job.order
-        assert isinstance(order, TaskOrder)  # noqa: S101 - `build_performers` chooses by the kind
+        assert isinstance(order, TaskOrder | SentenceOrder)  # noqa: S101 - `build_performers` chooses by the kind
+        task = order if isinstance(order, TaskOrder) else None
         folder = self._places.of_job(self._job)
         folder.mkdir(parents=True, exist_ok=True)
         with write_folder_mark(folder) as mark:
             body = RunJobBody(
                 store_addresses=self._places.addresses,
                 website_id=order.website_id,
-                task_id=order.task_id,
+                task_id=None if task is None else task.task_id,
                 run_id=self._job.run_id or self._job.job_id,
-                values=order.values,
+                values=dict(order.values),
                 base_url=self._places.base_urls.get(order.website_id),
                 folder=str((folder / "run").absolute()),
                 mark=mark,
                 uploads=str(self._places.files.absolute()),
                 pictures=True,
-                playwright_trace=order.trace,
+                playwright_trace=task is not None and task.trace,
+                sentence=order if isinstance(order, SentenceOrder) else None,
+                with_model=True,
             )
             async with open_local_fleet(1) as fleet:
                 self._fleet = fleet
                 if self._why is not None:
                     raise self._ended()
-                work = Job(kind="run", key=order.task_id, body=body.model_dump(mode="json"))
+                work = Job(
+                    kind="run",
+                    key="sentence" if task is None else task.task_id,
+                    body=body.model_dump(mode="json"),
+                )
                 try:
                     ran = RunJobResult.model_validate(await fleet.do(work))
                 except JobFailed as exc:
                     if exc.trouble.kind == "stopped" and self._why is not None:
                         raise self._ended() from exc
                     raise UserError(exc.trouble.message, fix=exc.trouble.fix) from exc
-        return JobOutcome(outcome=ran.status.value, error=ran.error, hint=ran.hint, run_id=ran.run_id)
+        return JobOutcome(
+            outcome=ran.status.value,
+            error=ran.error,
+            hint=ran.hint,
+            run_id=ran.run_id,
+            model_use=ran.model_use,
+        )
 
     async def stop(self, *, leave: bool) -> None:
         self._why = self._why or (JobLeft if leave else JobCancelled)
@@ -122,7 +161,7 @@ class _TaskWork:
             await self._fleet.stop("the service stops" if leave else "cancelled")
 
     def _ended(self) -> Exception:
-        return JobLeft(resumable=True) if self._why is JobLeft else JobCancelled()
+        return JobLeft(resumable=self._resumable) if self._why is JobLeft else JobCancelled()
 
 
 # -- commands --------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from typing import Any, Protocol, Self
 import structlog
 
 from kb_schema.base import Model
+from kb_schema.model_use import ModelUse
 from kb_schema.service_records import JobOrder, JobState, StoredJob
 from kb_store.audit.audit_recorder import acting_as, record_async
 from kb_store.errors import StoreError
@@ -44,6 +45,7 @@ class JobOutcome(Model):
     error: str | None = None
     hint: str | None = None
     run_id: str | None = None
+    model_use: ModelUse | None = None
 
 
 class JobLeft(Exception):
@@ -286,7 +288,7 @@ class JobRunner:
                 hint = "please report it; the service's log names the file with the details"
                 await self._end(job, "failed", error=f"internal error: {type(exc).__name__}", hint=hint)
             else:
-                await self._end(job, "ended", **done.model_dump())
+                await self._end(job, "ended", **dict(done))
 
     async def _end(self, job: StoredJob, state: JobState, **more: Any) -> StoredJob | None:
         """Store the end of a job, and tell it; None if another writer was faster."""

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 import structlog
 
-from kb_schema.service_records import Schedule, StoredJob
+from kb_schema.service_records import Schedule, SentenceOrder, StoredJob
 from kb_store.audit.audit_recorder import record_async
 from kb_store.errors import StoreError
 from kb_store.runs.run_leases import RunLeaseConflict
@@ -44,6 +44,11 @@ class ServiceJobs:
     async def save_schedule(self, schedule: Schedule) -> None:
         """Store a new schedule. Raises `UserError` for a wrong expression or order, and `StoreError`."""
         check_cron(schedule.cron, schedule.zone)
+        if isinstance(schedule.order, SentenceOrder):
+            raise UserError(
+                "a job in words cannot be scheduled: each time a model would do it anew",
+                fix="teach it (`periplus run SENTENCE --teach 3`), and schedule the workflow that is published",
+            )
         await self.checker.check(schedule.order)
         if len(await self.records.select(Schedule, limit=MOST_SCHEDULES)) >= MOST_SCHEDULES:
             raise UserError(f"there are {MOST_SCHEDULES} schedules already", fix="delete one")

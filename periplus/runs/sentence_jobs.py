@@ -10,17 +10,20 @@ from agent.execution.task_runner import TaskRunner
 from agent.inferencer import InferenceFailed, ModelInferencer
 from agent.run_records.session_trace import SessionTrace
 from agent.sentence_runs.act_permissions import ActPermissions
-from agent.sentence_runs.sentence_plan import KnownWork, SentencePlan, fold, plan_sentence
+from agent.sentence_runs.sentence_plan import KnownWork, keep_founded, plan_sentence
 from agent.sentence_runs.sentence_run import SENTENCE, SentenceBudget, SentenceRun
 from agent.sentences.sentence_binding import BoundTask
 from kb_schema.knowledge_base import KnowledgeBase
 from kb_schema.run_records import RunResult
 from kb_schema.secret_fields import is_secret_name
+from kb_schema.sentence_plans import SentencePlan, fold
+from kb_schema.service_records import SentenceOrder
 from kb_schema.tasks import Task
 from kb_schema.workflows import Workflow
 from kb_store import Stores, read_knowledge
 from periplus.errors import UserError
-from periplus.settings import PeriplusSettings
+from periplus.secret_names import FIX, check_no_secret_names
+from periplus.settings import PeriplusSettings, load_settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +54,20 @@ async def plan_job(
     `values`: of `--input`; those of the sign-in and secrets are not sent.
     """
     knowledge, _ = await read_knowledge(stores.documents, stores.graph, website_id)
-    private = _list_private_inputs(knowledge)
-    told = {
-        name: value
-        for name, value in values.items()
-        if name not in private and not is_secret_name(name)  # also one that no task has
-    }
+    return await plan_known_job(sentence, knowledge, model, values, allowed=allowed, page_text=page_text)
+
+
+async def plan_known_job(
+    sentence: str,
+    knowledge: KnowledgeBase,
+    model: ModelInferencer,
+    values: Mapping[str, str],
+    *,
+    allowed: frozenset[str] = frozenset(),
+    page_text: bool = True,
+) -> SentenceJob | BoundTask:
+    """Return the plan of a sentence, as `plan_job` does, for knowledge that is read already."""
+    told = select_told(values, knowledge)
     try:
         plan = await plan_sentence(model, sentence, _list_known_work(knowledge), told)
     except InferenceFailed as exc:
@@ -64,6 +75,45 @@ async def plan_job(
     if plan.task_id is not None:
         return _bind_task(plan, sentence, knowledge, told)
     return SentenceJob(sentence, plan, told, frozenset(map(fold, allowed)), page_text)
+
+
+def check_order(order: SentenceOrder, knowledge: KnowledgeBase) -> None:
+    """Raise `UserError` for an order with a secret, or with a plan that planning would not have made."""
+    check_no_secret_names(order.values)
+    secret = next((name for name in order.values if is_secret_name(name)), None)
+    if secret is not None:
+        raise UserError(f"{secret} is a secret", fix=FIX)
+    if order.plan.task_id is not None:
+        raise UserError(
+            f"the plan runs the task {order.plan.task_id}",
+            fix="order the task: kind `task` instead of `sentence`",
+        )
+    told = select_told(order.values, knowledge)
+    kept = keep_founded(order.plan, order.sentence, _list_known_work(knowledge), told)
+    wrong = [name for name in SentencePlan.model_fields if getattr(order.plan, name) != getattr(kept, name)]
+    if wrong:
+        raise UserError(
+            f"plan.{wrong[0]} names a screen that {knowledge.website.website_id} does not have, a text that does not"
+            " stand in the sentence, or one that is too long",
+            fix="order the plan as POST /api/sentences returned it",
+        )
+
+
+def restore_job(order: SentenceOrder) -> SentenceJob:
+    """Return the job of an order of the service."""
+    return SentenceJob(
+        order.sentence,
+        order.plan,
+        order.values,
+        frozenset(map(fold, order.allowed)),
+        load_settings().model_page_text,
+    )
+
+
+def select_told(values: Mapping[str, str], knowledge: KnowledgeBase) -> dict[str, str]:
+    """Return the values that a model is told: no secrets, also of names that no task has, and nothing of the sign-in."""
+    private = _list_private_inputs(knowledge)
+    return {name: value for name, value in values.items() if name not in private and not is_secret_name(name)}
 
 
 def _list_private_inputs(knowledge: KnowledgeBase) -> frozenset[str]:

@@ -12,6 +12,7 @@ from fastapi.openapi.models import Example
 from fastapi.responses import PlainTextResponse
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
+from kb_schema.model_use import ModelUse
 from kb_schema.service_records import (
     USUAL_LATENESS_S,
     JobOrder,
@@ -73,6 +74,9 @@ class JobView(BaseModel):
     error: str | None
     hint: str | None = Field(description="What to do about it.")
     run_id: str | None = Field(description="For /api/runs and the console, once there is a run.")
+    model_use: ModelUse | None = Field(
+        description="Calls of a language model, tokens and list price of a task or a job in words; 0 calls are the usual."
+    )
     folder: str | None = Field(description="Relative to the server's folder of runs.")
     asked_by: str
     created_at: AwareDatetime

@@ -23,7 +23,14 @@ from periplus import __version__
 from periplus.console import console_framework as console
 from periplus.console.page_registry import PAGES
 from periplus.jobs.service_jobs import ServiceJobs
-from periplus.service import audit_routes, collection_routes, job_routes, run_routes, webhook_routes
+from periplus.service import (
+    audit_routes,
+    collection_routes,
+    job_routes,
+    run_routes,
+    sentence_routes,
+    webhook_routes,
+)
 from periplus.service.access_control import API, HEADER, AccessControl, GuardedApp
 from periplus.service.collection_runner import CollectionRunner
 from periplus.service.problem_details import ApiProblem, ProblemDetails, handle_problems
@@ -140,7 +147,7 @@ def _api(parts: ServiceParts) -> FastAPI:
     guarded = keys if parts.access.verifier is not None else []
     app.include_router(run_routes.router, prefix=API, dependencies=guarded)
     app.include_router(collection_routes.router, prefix=API, dependencies=guarded)
-    for routes in (job_routes, webhook_routes):
+    for routes in (job_routes, sentence_routes, webhook_routes):
         app.include_router(routes.router, prefix=API, dependencies=guarded)
     app.include_router(audit_routes.router, prefix=API, dependencies=guarded)
     if parts.visits is not None:

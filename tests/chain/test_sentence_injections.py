@@ -12,9 +12,9 @@ import pytest
 from agent.execution.task_runner import TaskRunner
 from agent.inferencer import ModelInferencer
 from agent.sentence_runs.act_permissions import ActPermissions
-from agent.sentence_runs.sentence_plan import SentencePlan
 from agent.sentence_runs.sentence_run import SentenceRun
 from kb_schema.run_records import RunStatus
+from kb_schema.sentence_plans import SentencePlan
 from tests.chain.test_sentence_runs import MOOR, PLAN, SENTENCE
 from tests.support.model_policies import follow, page_of, ref_of, then
 from tests.support.model_server import Answer, serve_model

@@ -16,9 +16,9 @@ from agent.inferencer import ModelInferencer
 from agent.language_models import metered_model
 from agent.language_models.model_budget import ModelBudget, ModelMeter
 from agent.sentence_runs.act_permissions import ActPermissions
-from agent.sentence_runs.sentence_plan import SentencePlan
 from agent.sentence_runs.sentence_run import SentenceBudget, SentenceRun
 from kb_schema.run_records import RunStatus
+from kb_schema.sentence_plans import SentencePlan
 from tests.support import warm
 from tests.support.model_policies import follow, page_of
 from tests.support.model_server import Answer, Asked, serve_model

@@ -206,3 +206,33 @@ async def test_somebody_who_clears_their_throat_is_not_waited_for(show):
 
 def _names(state: dict[str, Any]) -> list[str]:
     return [agent["name"] for agent in state["agents"]]
+
+
+OWN = "create an agent named Kittiwake"
+
+
+async def test_a_visitor_runs_a_task_that_the_flow_allows_with_values_of_their_own_after_a_yes(show, live):
+    before = _names(live.state())
+    visit = show(visitor_tasks=["create_agent"])
+    visit.when(_said("Here is the month"), OWN, "yes please")
+    presentation = await visit.play()
+    assert presentation.succeeded, visit.told
+    assert any("agent name “" in text for text in visit.said), visit.said
+    after = _names(live.state())
+    assert sorted(set(after) - set(before)) == ["Agent Skua", "Kittiwake"]
+    assert len(after) == len(before) + 2  # each once
+    runs = [each.run for each in presentation.segments if each.run is not None]
+    assert [each.model_use.calls for each in runs] == [0] * len(runs)
+
+
+@pytest.mark.parametrize(
+    ("allowed", "answer"), [(["create_agent"], "no thanks"), (["create_agent"], None), ([], "yes")]
+)
+async def test_without_a_yes_or_without_the_flows_leave_a_visitors_sentence_runs_nothing(
+    show, live, allowed, answer
+):
+    visit = show(visitor_tasks=allowed)
+    visit.when(_said("Here is the month"), OWN, *([answer] if answer else []))
+    presentation = await visit.play()
+    assert presentation.succeeded, visit.told
+    assert "Kittiwake" not in _names(live.state())

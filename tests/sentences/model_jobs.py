@@ -98,6 +98,11 @@ class WordJob:
         plain = [each for each in self.job.instances if each.kind == "plain" and all(each.given.values())]
         return plain[: TAUGHT + 1]
 
+    @property
+    def once(self) -> bool:
+        """Whether it has too few different sentences to be taught: it is only done once, with the model."""
+        return len({self.say(each) for each in self.choose()}) <= TAUGHT
+
     def say(self, instance: Instance) -> str:
         """Return the sentence with values."""
         text = self.sentence or instance.sentence
@@ -137,8 +142,7 @@ def read_word_jobs() -> list[WordJob]:
 def read_benchmark_jobs(application: str) -> list[WordJob]:
     """Return the templates of a benchmark's application, with its own sentences, for a mediocre model."""
     found = APPLICATIONS[application]
-    words = [WordJob(found, job, policy="mediocre", allow=("deletes", "sends")) for job in found.jobs]
-    return [each for each in words if len(each.choose()) > TAUGHT]
+    return [WordJob(found, job, policy="mediocre", allow=("deletes", "sends")) for job in found.jobs]
 
 
 def judge_run(before: Any, wanted: Any, after: Any, *, claimed: bool) -> Outcome:
@@ -382,7 +386,8 @@ async def measure_jobs(
     known = {(each.application, each.job, each.kind) for each in read_runs(file)} if not again else set()
     todo: dict[str, list[tuple[WordJob, list[Kind]]]] = {}
     for word in words:
-        left = [each for each in kinds if (word.application.name, word.job.name, each) not in known]
+        wanted: Sequence[Kind] = ("mediocre",) if word.once else kinds
+        left = [each for each in wanted if (word.application.name, word.job.name, each) not in known]
         if left:
             todo.setdefault(word.application.name, []).append((word, left))
     with tempfile.TemporaryDirectory(prefix="periplus-models-", ignore_cleanup_errors=True) as made:

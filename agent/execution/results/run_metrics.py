@@ -15,7 +15,7 @@ MEANINGFUL = (RunStatus.SUCCESS, *PARTLY)
 def compute_run_metrics(result: RunResult) -> dict[str, float]:
     """Return name -> value, for the collection `metrics`. Rates of a single run are 0 or 1.
 
-    `replans_of.TASK.STEP` exists for every step that was replanned.
+    `model_cost_usd` is missing if a language model without a known price was used. `replans_of.TASK.STEP` exists for every step that was replanned.
     """
     kept = collect_values(result.best_effort_data)
     lost = max(0, result.values_read - kept)
@@ -30,7 +30,11 @@ def compute_run_metrics(result: RunResult) -> dict[str, float]:
         "workflow_duration_ms": result.duration_ms,
         "memory_bytes": float(result.state_bytes),
         "failed_approaches": float(sum(each.outcome == "failed" for each in result.tried)),
+        "model_calls": float(result.model_use.calls),
+        "model_tokens": float(result.model_use.tokens),
     }
+    if result.model_use.cost_usd is not None:
+        metrics["model_cost_usd"] = result.model_use.cost_usd
     for each in result.tried:
         if each.approach != "authored":
             name = f"replans_of.{each.task_id}.{each.step_id}"

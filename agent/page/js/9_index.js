@@ -18,7 +18,7 @@ const CONTAINER_ROLES = new Set([
 const TEXT_ROLES = new Set(["paragraph", "emphasis", "strong", "code", "mark", "time", "term", "definition", "blockquote",
   "deletion", "insertion", "subscript", "superscript", "presentation", "caption", "separator", "graphics-symbol"]);
 const DISABLED_TAGS = new Set([...FIELD_TAGS, "option", "optgroup", "fieldset"]);
-const FLAG = { visible: 1, interactive: 2, enabled: 4, required: 8, tickable: 16, ticked: 32, clickable: 64, standIn: 128 };
+const FLAG = { visible: 1, interactive: 2, enabled: 4, required: 8, tickable: 16, ticked: 32, clickable: 64, standIn: 128, behind: 256 };
 
 /**
  * @param everything whether to include elements without meaning for a person.
@@ -31,6 +31,7 @@ function pageIndex(everything, question = null, rows = 0) {
     look: newLook(), everything, asked: question === null ? null : askedFor(question),
     elements: [], rootAt: [], operable: [], regions: [], roots: [], path: [], parent: -1, root: 0,
     inside: false, pointer: false, shut: false, cell: null, row: -1, dx: 0, dy: 0, full: false,
+    layers: frontLayers(), front: false,
   };
   walk.roots.push(["document", null, null, null, document.URL]);
   if (document.documentElement) walkElement(document.documentElement, walk);
@@ -51,7 +52,8 @@ function remember(elements) {
 function walkElement(el, walk) {
   const tag = tagOf(el);
   if (walk.full || EMPTIED_INDEX.has(tag)) return;
-  const before = { parent: walk.parent, inside: walk.inside, pointer: walk.pointer, shut: walk.shut, cell: walk.cell, row: walk.row };
+  const before = { parent: walk.parent, inside: walk.inside, pointer: walk.pointer, shut: walk.shut, cell: walk.cell, row: walk.row, front: walk.front };
+  walk.front = walk.front || walk.layers.includes(el);
   const role = roleOf(el);
   if (walk.mostRows && isFurtherRow(el, role, walk)) {
     countFurther(el, walk);
@@ -174,7 +176,8 @@ function rowOf(el, tag, role, { shown, operable, clickable }, walk) {
     (walk.shut || (DISABLED_TAGS.has(tag) && el.matches(":disabled")) ? 0 : FLAG.enabled) |
     (el.required || attr(el, "aria-required") === "true" ? FLAG.required : 0) |
     (!seen && operable && visibleStandIn(el, look) ? FLAG.standIn : 0) |
-    (ticked === null ? 0 : FLAG.tickable) | (ticked ? FLAG.ticked : 0);
+    (ticked === null ? 0 : FLAG.tickable) | (ticked ? FLAG.ticked : 0) |
+    (walk.layers.length && !walk.front && (operable || clickable) && behindLayers(el, walk.layers) ? FLAG.behind : 0);
   const named = shown || operable || walk.everything;
   return [
     walk.root, walk.parent, currentRegion(walk), tag, role, named ? nameOf(el, look) : "",

@@ -32,6 +32,8 @@ from agent.presentation.visitor.question_answers import QuestionAnswerer
 from agent.presentation.visitor.request_parser import asks_for_name, parse_request
 from agent.presentation.visitor.visitor_interests import VisitorInterests
 from agent.presentation.visitor.visitor_requests import RequestKind, VisitorRequest
+from agent.presentation.visitor.visitor_tasks import VisitorTasks, describe_values
+from agent.sentences.sentence_binding import BoundTask
 from agent.session import Session
 from kb_schema.flow_translations import translate_flow
 from kb_schema.presentation_flows import PresentationFlow
@@ -117,6 +119,7 @@ class Conversation:
         self._manners, self._caption = manners or HostPolicy(), caption
         self._places = DemoTargetFinder(session, flow, self._language, authored=authored)
         self._answers = QuestionAnswerer(session, flow, self._language, inferencer)
+        self._tasks = VisitorTasks(session, flow)
         self._interests = VisitorInterests(session.context, flow)
         self._segment: str | None = None
         self._seen: list[str] = []
@@ -155,6 +158,9 @@ class Conversation:
         """Handle a request and any follow-up requests; None: the flow continues."""
         self._talking = True
         try:
+            wanted = await self._tasks.find(heard.text)
+            if wanted is not None:
+                return await self._offer_run(heard, wanted)
             request = await self._understood(heard)
             detour = await self._do(request)
             return detour if detour is not None else await self._as_the_flow_says(request)
@@ -276,6 +282,24 @@ class Conversation:
             return found[0]
         request = await self._understood(heard)
         return self._places.nearest(request.topic or heard.text, found)
+
+    async def _offer_run(self, heard: Heard, task: BoundTask) -> Detour | None:
+        """Show what the visitor's sentence means, and run it after a yes."""
+        told = f"{task.name}: {describe_values(task)}" if task.values else task.name
+        self._tell(Understood("run", heard.text, told))
+        if self._caption is not None:
+            await self._caption(str(self._session.context.redact(told)))
+        await self._say("run", task=told)
+        await self._narrator.finished()
+        answer = await self._turns.listen(self._manners.choice_s)
+        if answer is None:
+            await self._say("run_not")
+            return None
+        reply = await self._understood(answer)
+        if reply.kind is RequestKind.YES:
+            return Detour("aside", task_id=task.task_id, values=task.values)
+        await self._say("run_not")
+        return None if reply.kind is RequestKind.NO else await self._do(reply)
 
     # -- presentation ----------------------------------------------------------------------------
 

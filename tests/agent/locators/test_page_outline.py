@@ -42,3 +42,38 @@ async def test_a_field_without_a_name_is_told_by_its_attribute_and_a_part_of_the
         "e2 textbox (no name, __key) password",
         "e3 textbox (no name)",
     )
+
+
+BEHIND = """<style>.over { position: fixed; inset: 0 } .window { position: fixed; left: 40%; top: 40%; z-index: 3 }</style>
+<h1>Keys</h1><button>Create key</button><div style="margin-top: 3000px"><button>Far below</button></div>
+<div id=toast style="position: fixed; right: 40px; top: 20px; z-index: 9"><button>Undo</button></div>"""
+
+
+@pytest.mark.parametrize("mode", ["", "<!doctype html>"])
+@pytest.mark.parametrize(
+    "dialog",
+    [
+        "<div class=over><div role=dialog style='margin: 20%'><button>Create key</button></div></div>",
+        "<div class=over></div><div class=window><button>Create key</button></div>",
+        "<dialog id=d><button>Create key</button></dialog><script>d.showModal()</script>",
+    ],
+)
+async def test_controls_behind_a_dialog_are_counted_and_not_listed(page, dialog, mode):
+    await page.set_content(mode + BEHIND)
+    before = outline_page(await scan_page(page), RefNames())
+    assert [before.text.count(each) for each in ("Create key", "Far below", "Undo", "behind")] == [1, 1, 1, 0]
+    await page.set_content(mode + BEHIND + dialog)
+    text = outline_page(await scan_page(page), RefNames()).text
+    assert [text.count(each) for each in ("Create key", "Far below")] == [1, 0], text
+    assert text.count("Undo") == ("showModal" not in dialog), text
+    assert f"{3 if 'showModal' in dialog else 2} controls behind what lies over the page" in text
+    await page.evaluate("document.querySelectorAll('.over, dialog').forEach((each) => each.remove())")
+    assert "Far below" in outline_page(await scan_page(page), RefNames()).text
+
+
+async def test_an_application_that_lies_over_the_whole_window_is_not_taken_for_a_dialog(page):
+    await page.set_content(
+        "<div style='position: fixed; inset: 0'><button>Save</button></div><button>Help</button>"
+    )
+    text = outline_page(await scan_page(page), RefNames()).text
+    assert "Save" in text

@@ -6,7 +6,7 @@ import pytest
 
 from agent.locators.page_index import ElementBox, IndexedElement, Neighbours
 from agent.sentence_runs.act_permissions import ActPermissions
-from agent.sentence_runs.sentence_plan import SentencePlan
+from kb_schema.sentence_plans import SentencePlan
 
 SENTENCE = "Create an agent named Ada with the voice Calm"
 PLAN = SentencePlan(controls=["New agent", "Create agent", "Voices"], entered=["Ada", "2026-07-01"])
@@ -98,3 +98,26 @@ def test_a_press_is_repeated_only_with_a_yes_unless_it_only_leads_on():
     assert permissions.judge(control("Next"), "click", None, PAGE).may
     permissions.allow("repeats")
     assert permissions.judge(control("Create agent"), "click", None, PAGE).may
+
+
+def test_a_switch_without_words_is_called_as_the_text_beside_it_and_other_controls_without_words_need_a_yes():
+    switch = control("")._replace(near=Neighbours(before="Voice calm"))
+    for element in (
+        switch._replace(role="switch"),
+        switch._replace(attributes={"class": "toggle-switch on"}),
+    ):
+        assert judge(element).may
+        assert not judge(element._replace(near=Neighbours(before="Delete agent"))).may
+        assert not judge(element._replace(near=Neighbours(before="Newsletter"))).may
+    judged = judge(switch)  # it may be a picture of a bin beside a name
+    assert (judged.may, judged.allow) == (False, "Voice calm")
+    assert judge(switch, allowed=["voice calm"]).may
+    assert not judge(switch._replace(near=Neighbours())).may
+
+
+def test_a_button_that_only_leads_to_a_secret_may_be_pressed():
+    plan = SentencePlan(controls=["Add passkey", "New password"])
+    permissions = ActPermissions("Add the passkey Ada", plan)
+    assert permissions.judge(control("Add passkey"), "click", None, PAGE).may
+    assert not permissions.judge(control("New password", "textbox"), "fill", "Ada", PAGE).may
+    assert not permissions.judge(control("Add passkey", type="password"), "click", None, PAGE).may

@@ -32,7 +32,7 @@ async def test_the_commands_of_the_page_run_one_after_another(tmp_path):
     async with open_stores(tmp_path) as stores:
         await load_knowledge(stores.documents, stores.graph, read_knowledge_folder(tmp_path / "kb")[0])
     blocks = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
-    assert len(blocks) == 4
+    assert len(blocks) == 5
     async with served(tmp_path) as service:
         said = []
         for block in blocks:
@@ -43,9 +43,10 @@ async def test_the_commands_of_the_page_run_one_after_another(tmp_path):
             out, err = await shell.communicate()
             assert shell.returncode == 0, block + out.decode() + err.decode()
             said.append(json.loads(out))
-    made, jobs, schedules, webhooks = said
+    made, jobs, read, schedules, webhooks = said
     assert made["cron"] == "0 6 * * 1-5"
     assert jobs == {"jobs": []}
+    assert (read["meaning"], read["order"]["values"]) == ("task", {"name": "Lamp"})
     assert [each["schedule_id"] for each in schedules["schedules"]] == [made["schedule_id"]]
     assert webhooks == {"webhooks": []}
 

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from agent.execution.replanning.replanner import rank_replans
 from agent.execution.results.run_metrics import compute_means, compute_run_metrics
 from kb_schema.lessons import Lesson
+from kb_schema.model_use import ModelUse
 from kb_schema.run_records import EvidenceLevel, RunResult, RunStatus, TriedApproach
 
 
@@ -28,12 +29,14 @@ def test_every_measurement_of_wr_is_there():
         result_of(
             RunStatus.PARTIAL, replans=2, tried=tuple(tried), best_effort_data=data, values_read=2,
             degraded_steps=("b",), completion_percentage=80, confidence_score=0.65, state_bytes=512,
+            model_use=ModelUse(calls=3, input_tokens=40, output_tokens=10, cost_usd=0.25),
         )
     )  # fmt: skip
     assert partial == {
         "replan_attempts": 2, "data_retention_rate": 1, "data_loss_incidents": 0, "partial_success_rate": 1,
         "degraded_completion_rate": 1, "completion_percentage": 80, "confidence_score": 0.65,
         "workflow_duration_ms": 1000, "memory_bytes": 512, "failed_approaches": 2, "replans_of.t.a": 2,
+        "model_calls": 3, "model_tokens": 50, "model_cost_usd": 0.25,
     }  # fmt: skip
     lost = compute_run_metrics(result_of(RunStatus.FAILURE, values_read=4, best_effort_data={"price": "1"}))
     assert (lost["data_retention_rate"], lost["data_loss_incidents"]) == (0.25, 1)

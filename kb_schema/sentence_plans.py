@@ -1,0 +1,53 @@
+"""The plan of a job in words that no task does: made before any page is seen, shown to a person, and kept in orders of the service.
+
+Making it is `agent.sentence_runs.sentence_plan`.
+"""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, Field
+
+LONGEST = 300
+"""Characters of one text of a plan."""
+
+
+class SentencePlan(BaseModel):
+    """What a model answers; texts that are too long are cut off, unknown ids and unfounded evidence are dropped."""
+
+    name: str = Field(default="", max_length=LONGEST)
+    task_id: str | None = None
+    task_values: dict[str, str] = Field(default_factory=dict)
+    start_screen: str | None = None
+    screens: list[str] = Field(default_factory=list, max_length=20)
+    steps: list[str] = Field(default_factory=list, max_length=20)
+    controls: list[str] = Field(default_factory=list, max_length=40)
+    entered: list[str] = Field(default_factory=list, max_length=40)
+    shown_when_done: list[str] = Field(default_factory=list, max_length=5)
+    gone_when_done: list[str] = Field(default_factory=list, max_length=5)
+
+    @property
+    def named_screens(self) -> tuple[str, ...]:
+        """Return the screens that the job may go to."""
+        return tuple(dict.fromkeys([*([self.start_screen] if self.start_screen else []), *self.screens]))
+
+    def name_for(self, sentence: str) -> str:
+        """Return a name for a workflow that does it: the plan's, else the first words of the sentence."""
+        return self.name.strip() or " ".join(sentence.split()[:5])
+
+    def describe(self) -> str:
+        """Return the plan in lines, as a person and the model are shown it."""
+        lines = [f"{number}. {step}" for number, step in enumerate(self.steps, start=1)]
+        for what, texts in (
+            ("presses", self.controls),
+            ("enters", self.entered),
+            ("done when the page shows", self.shown_when_done),
+            ("done when the page no longer shows", self.gone_when_done),
+        ):
+            if texts:
+                lines.append(f"{what}: {', '.join(texts)}")
+        return "\n".join(lines) or "no steps"
+
+
+def fold(text: str) -> str:
+    """Return a text for comparison: without case and repeated white space."""
+    return " ".join(text.split()).casefold()
