@@ -14,6 +14,7 @@ import signal
 import sys
 import tempfile
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -36,7 +37,7 @@ from tests.support.rotation import SEED
 CHUNK = 500
 """Calls of one seed; what is done of an interrupted chunk is done again."""
 WARM_UP = 4 * CHUNK
-"""Calls of a server after which its memory is compared with that at the end."""
+"""Calls of a server after which its memory is compared with that after each later chunk."""
 MOST_GROWTH = 1.2
 PATIENCE_S = 60
 HEADERS = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
@@ -52,7 +53,9 @@ class FuzzRecord:
     answers: dict[str, int] = field(default_factory=dict)
     """HTTP status, the code of a refusal, or `answered` -> how often."""
     memory: list[dict[str, int]] = field(default_factory=list)
-    """Of each session long enough: kB after the warm-up and at the end, and the calls between."""
+    """Of each session long enough: kB after the warm-up, the most and the last later, and the calls between."""
+    seconds: float = 0.0
+    """In which the calls were made."""
 
     @classmethod
     def read(cls, file: Path) -> FuzzRecord:
@@ -142,9 +145,24 @@ def send_chunk(endpoint: FuzzedEndpoint, number: int, calls: int = CHUNK) -> Non
     assert sent == calls
 
 
+@dataclass(frozen=True, slots=True)
+class FuzzedServer:
+    """`periplus mcp` over HTTP and what it said."""
+
+    url: str
+    pid: int
+    log: Path
+
+    def check_log(self) -> None:
+        """Raise `AssertionError` if it has logged an error."""
+        said = self.log.read_text(encoding="utf-8")
+        for forbidden in ("Traceback", '"level": "error"', '"level": "critical"'):
+            assert forbidden not in said, said[-3_000:]
+
+
 @contextmanager
-def served(folder: Path) -> Iterator[tuple[str, int]]:
-    """The address of `periplus mcp` on a store with the pantry, and its process id. It logs no error."""
+def served(folder: Path) -> Iterator[FuzzedServer]:
+    """`periplus mcp` on a store with the pantry. It logs no error."""
 
     async def fill() -> None:
         async with open_stores(folder / "data") as stores:
@@ -161,20 +179,25 @@ def served(folder: Path) -> Iterator[tuple[str, int]]:
     assert found, first + process.communicate(PATIENCE_S)[0]
     with log.open("w+", encoding="utf-8") as kept:
         reading = _copying(process.stdout, kept)
+        server = FuzzedServer(found[0], process.pid, log)
         try:
-            yield found[0], process.pid
+            yield server
         finally:
             process.send_signal(signal.SIGINT)
             process.wait(PATIENCE_S)
             reading.join(PATIENCE_S)
-    said = log.read_text(encoding="utf-8")
-    for forbidden in ("Traceback", '"level": "error"', '"level": "critical"'):
-        assert forbidden not in said, said[-3_000:]
+    server.check_log()
 
 
 def _copying(stream: IO[str], kept: IO[str]) -> threading.Thread:
     """Read to the end beside what else is done: a server whose output is not read stops."""
-    reading = threading.Thread(target=lambda: [kept.write(line) for line in stream], daemon=True)
+
+    def copy() -> None:
+        for line in stream:
+            kept.write(line)
+            kept.flush()
+
+    reading = threading.Thread(target=copy, daemon=True)
     reading.start()
     return reading
 
@@ -189,26 +212,41 @@ def run(calls: int, file: Path) -> FuzzRecord:
     """Go on until so many calls are in the record. Raises `AssertionError` for the first wrong answer, or growth."""
     record = FuzzRecord.read(file)
     if record.calls < calls:
-        with tempfile.TemporaryDirectory() as folder, served(Path(folder)) as (url, pid):
-            _go_on(record, calls, file, FuzzedEndpoint(url), pid)
+        with tempfile.TemporaryDirectory() as folder, served(Path(folder)) as server:
+            _go_on(record, calls, file, server)
+    assert record.memory or record.calls < WARM_UP, (
+        f"each session had less than {WARM_UP} calls: no memory was compared"
+    )
     for each in record.memory:
-        assert each["end"] <= MOST_GROWTH * each["warmed"], f"the memory has grown: {each}"
+        _check_memory(each)
     return record
 
 
-def _go_on(record: FuzzRecord, calls: int, file: Path, endpoint: FuzzedEndpoint, pid: int) -> None:
-    begun, before, warmed = record.calls, Counter(record.answers), 0
+def _check_memory(measured: dict[str, int]) -> None:
+    assert measured["most"] <= MOST_GROWTH * measured["warmed"], f"the memory has grown: {measured}"
+
+
+def _go_on(record: FuzzRecord, calls: int, file: Path, server: FuzzedServer) -> None:
+    """Send chunks and record each as soon as it is done, so that an interruption loses one at most."""
+    endpoint = FuzzedEndpoint(server.url)
+    begun, before, seconds = record.calls, Counter(record.answers), record.seconds
+    clock = time.monotonic()
+    measured: dict[str, int] = {}
     while record.calls < calls:
         send_chunk(endpoint, record.seed + record.calls // CHUNK)
+        server.check_log()
         record.calls += CHUNK
         record.answers = dict(before + endpoint.answers)
+        record.seconds = round(seconds + time.monotonic() - clock, 1)
+        done, now = record.calls - begun, resident_kb(server.pid)
+        if done == WARM_UP:
+            measured = {"warmed": now, "most": now, "end": now, "calls": 0}
+            record.memory.append(measured)
+        if measured:
+            measured |= {"most": max(now, measured["most"]), "end": now, "calls": done - WARM_UP}
         record.write(file)
-        if record.calls - begun == WARM_UP:
-            warmed = resident_kb(pid)
-    if warmed:
-        after = record.calls - begun - WARM_UP
-        record.memory.append({"warmed": warmed, "end": resident_kb(pid), "calls": after})
-        record.write(file)
+        if measured:
+            _check_memory(measured)
 
 
 def main() -> None:

@@ -20,12 +20,43 @@ TOOL = {
 
 
 def test_a_few_fuzzed_messages_are_answered_and_the_server_logs_no_error(tmp_path):
-    with fuzz_run.served(tmp_path) as (url, pid):
-        endpoint = fuzz_run.FuzzedEndpoint(url)
+    with fuzz_run.served(tmp_path) as server:
+        endpoint = fuzz_run.FuzzedEndpoint(server.url)
         fuzz_run.send_chunk(endpoint, SEED, calls=60)
         assert endpoint.answers["answered"]
         assert endpoint.answers["200"] > 30
-        assert fuzz_run.resident_kb(pid) > 10_000
+        assert fuzz_run.resident_kb(server.pid) > 10_000
+
+
+def test_memory_is_compared_and_recorded_after_each_chunk(tmp_path, monkeypatch):
+    """So a session that is interrupted has its figure, too, and one that grows ends at once."""
+    resident = iter((1_000, 1_100, 1_050, 1_000, 1_201, 0))
+    monkeypatch.setattr(fuzz_run, "send_chunk", lambda *_: None)
+    monkeypatch.setattr(fuzz_run, "resident_kb", lambda _: next(resident))
+    monkeypatch.setattr(fuzz_run, "WARM_UP", fuzz_run.CHUNK)
+    (tmp_path / "log").touch()
+    record, file = fuzz_run.FuzzRecord(seed=7), tmp_path / "record.json"
+    with _server_that_says(200, {}) as url:
+        server = fuzz_run.FuzzedServer(url, 0, tmp_path / "log")
+        fuzz_run._go_on(record, 3 * fuzz_run.CHUNK, file, server)
+        measured = {"warmed": 1_000, "most": 1_100, "end": 1_050, "calls": 2 * fuzz_run.CHUNK}
+        assert fuzz_run.FuzzRecord.read(file).memory == [measured]
+        with pytest.raises(AssertionError, match="the memory has grown"):
+            fuzz_run._go_on(record, 9 * fuzz_run.CHUNK, file, server)
+
+
+def test_an_error_that_the_server_logs_ends_the_run(tmp_path):
+    log = tmp_path / "log"
+    log.write_text('{"event": "odd", "level": "error"}\n')
+    with pytest.raises(AssertionError, match="odd"):
+        fuzz_run.FuzzedServer("", 0, log).check_log()
+
+
+def test_a_run_without_a_compared_memory_is_no_success(tmp_path):
+    file = tmp_path / "record.json"
+    fuzz_run.FuzzRecord(seed=7, calls=100_000).write(file)
+    with pytest.raises(AssertionError, match="no memory was compared"):
+        fuzz_run.run(100_000, file)
 
 
 def test_what_is_in_the_record_is_not_done_again(tmp_path):
@@ -36,7 +67,9 @@ def test_what_is_in_the_record_is_not_done_again(tmp_path):
 
 def test_a_memory_that_has_grown_is_an_error_however_often_it_is_asked(tmp_path):
     file = tmp_path / "record.json"
-    fuzz_run.FuzzRecord(seed=7, calls=500, memory=[{"warmed": 100, "end": 121, "calls": 1}]).write(file)
+    fuzz_run.FuzzRecord(
+        seed=7, calls=500, memory=[{"warmed": 100, "most": 121, "end": 119, "calls": 1}]
+    ).write(file)
     with pytest.raises(AssertionError, match="the memory has grown"):
         fuzz_run.run(500, file)
 
