@@ -180,12 +180,19 @@ def controls_of(
     """
     found: dict[ControlKey, list[tuple[ExploredPage, Offer]]] = defaultdict(list)
     rows: set[ControlKey] = set()
+    leading = _find_leading_kinds(looks, used)
     for look in looks:
+        named = {each.offer_id for same in list_named_by_data(look.page.offers) for each in same}
         offers = [
             offer
             for offer, beside in _beside(look.page.offers)
             if offer.selector is not None
-            and (not beside or (look.page_id, offer.offer_id) in used or is_unnamed_switch(offer))
+            and (
+                not beside
+                or (look.page_id, offer.offer_id) in used
+                or is_unnamed_switch(offer)
+                or (offer.offer_id in named and _named_by_data_key(offer) in leading)
+            )
         ]
         kinds = _row_kinds(offers, addresses)
         times: Counter[ControlKey] = Counter()
@@ -206,6 +213,24 @@ def controls_of(
         for control in controls
         if control.lasting or any((look.page_id, offer.offer_id) in used for look, offer in control.seen)
     ]
+
+
+def _find_leading_kinds(looks: Sequence[ExploredPage], used: Collection[ControlPlace]) -> set[ControlKey]:
+    """Return the kinds of row controls named by data of which one was used and led somewhere: the others do the same.
+
+    Else the link of a row is redundant if the row's check box has its name.
+    """
+    return {
+        _named_by_data_key(each)
+        for look in looks
+        for same in list_named_by_data(look.page.offers)
+        for each in same
+        if (look.page_id, each.offer_id) in used
+    }
+
+
+def _named_by_data_key(offer: Offer) -> ControlKey:
+    return (NAMED_BY_DATA, offer.role or offer.tag, offer.kind, class_of(offer))
 
 
 def _key(offer: Offer) -> ControlKey:
@@ -266,9 +291,7 @@ def _row_kinds(offers: Sequence[Offer], addresses: ScreenAddresses) -> dict[str,
             if key[0] == "named":
                 alike[REPEATED, *key[1:]].append(offer)
     named = {
-        offer.offer_id: (NAMED_BY_DATA, offer.role or offer.tag, offer.kind, class_of(offer))
-        for same in list_named_by_data(offers)
-        for offer in same
+        offer.offer_id: _named_by_data_key(offer) for same in list_named_by_data(offers) for offer in same
     }
     return named | {
         offer.offer_id: key

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from kb_schema.fingerprints import Fingerprint
 from kb_schema.url_patterns import compile_pattern
 from loaders.exploration_import import build_knowledge
 from loaders.exploration_import.knowledge_builder import ExploredKnowledge
@@ -179,6 +180,39 @@ def test_buttons_of_one_name_in_two_lists_are_told_by_the_row_in_each_though_the
         each for each in made.knowledge.elements(screen).values() if each.metadata["label"] == "Remove"
     ]
     assert [each.selector.required_context for each in removing] == [{"row"}, {"row"}]
+
+
+def test_the_link_and_the_check_box_of_a_row_that_have_its_name_are_each_one_element_with_a_row(
+    tmp_path: Path,
+):
+    rows = "".join(
+        f"<tr><td><input type=checkbox class=choose aria-label='INV-00{n}'></td><td><button class=open>INV-00{n}</button></td>"
+        f"<td>{name}</td></tr>"
+        for n, name in ((21, "Ada"), (22, "Bea"), (23, "Cid"))
+    )
+    page = f"<main><h1>Invoices</h1><table>{rows}</table></main>"
+    seen = drawing(tmp_path)
+    drawn = seen.page("list", "/invoices", page, start=True)
+    offers = [
+        each.model_copy(
+            update={
+                "role": "" if each.tag == "button" else each.role,
+                "fingerprint": Fingerprint(tag=each.tag, attributes={"class": f"in-{each.tag}"}),
+            }
+        )
+        for each in drawn.offers
+    ]
+    seen.folder.add_page(drawn.model_copy(update={"offers": tuple(offers)}))
+    seen.page("one", "/invoices/21", "<main><h1>Invoice</h1><p>Ada</p><button>Copy</button></main>")
+    link = next(each for each in offers if each.tag == "button")
+    seen.tried("list", "one", offer_id=link.offer_id)
+    made = build_knowledge(seen.folder)
+    screen = next(name for name, pages in made.screens.items() if "list" in pages)
+    elements = made.knowledge.elements(screen).values()
+    assert [(each.affordances[0].action_type, each.selector.required_context) for each in elements] == [
+        ("check", {"row"}),
+        ("click", {"row"}),
+    ]
 
 
 def test_a_dialog_to_which_nothing_led_is_no_task(tmp_path: Path):
