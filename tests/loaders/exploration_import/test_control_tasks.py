@@ -215,6 +215,38 @@ def test_the_link_and_the_check_box_of_a_row_that_have_its_name_are_each_one_ele
     ]
 
 
+def test_what_can_be_done_with_some_records_only_is_known_and_a_region_may_be_called_by_its_record(
+    tmp_path: Path,
+):
+    seen = drawing(tmp_path)
+    for number, (name, more) in enumerate(
+        (("Ada", ""), ("Bea", ""), ("Cid", "Approve"), ("Dan", "Approve Dan 4"))
+    ):
+        acting = f"<button>{more}</button>" if more else ""
+        page = seen.page(
+            f"boat{number}",
+            f"/boats/{number}",
+            f"<main><h1>Boat: {name}</h1><input aria-label=Name><button>Save</button>{acting}</main>",
+        )
+        told = {"region": f"main:Boat: {name}"}
+        seen.folder.add_page(
+            page.model_copy(
+                update={
+                    "offers": tuple(
+                        each.model_copy(
+                            update=told | ({"danger": "submits"} if each.name.startswith("Approve") else {})
+                        )
+                        for each in page.offers
+                    )
+                }
+            )
+        )
+    made = build_knowledge(seen.folder).knowledge
+    (screen,) = made.screens
+    labels = {each.metadata["label"] for each in made.elements(screen).values()}
+    assert labels == {"Name", "Save", "Approve"}, "a name with a number is a record's"
+
+
 def test_a_dialog_to_which_nothing_led_is_no_task(tmp_path: Path):
     seen = drawing(tmp_path)
     _draw(seen, "settings", "/settings", PAGE, start=True)
