@@ -22,6 +22,8 @@ MOST_WORDS = 3
 """The most words of a control's name; a longer one is usually the name of a thing, such as an issue's title."""
 ERROR_PAGES = "error_pages"
 """The group of an exploration's error pages, which no tour shows."""
+SIGNED_IN_PAGES = "authenticated_pages"
+"""The group of what an exploration saw only while it was signed in."""
 
 _FIRST = ("search", "button", "tab", "link", "textbox", "input", "combobox", "select")
 _FAILED = re.compile(r"\b(?:error|not found|forbidden|denied|not allowed)\b", re.IGNORECASE)
@@ -49,10 +51,28 @@ def choose_stops(knowledge: KnowledgeBase, most: int = MOST_STOPS) -> list[Scree
     if start is not None:
         left.pop(start.screen_id, None)
     found: dict[str, Screen] = {}
+    shown_signed_in = _find_signed_in_screens(knowledge)
     for edge in (*_menu_edges(knowledge), *_edges_from(knowledge, start)):
-        if edge.to_screen in left and len(found) < most and not _signs_out(knowledge, edge):
-            found.setdefault(edge.to_screen, left[edge.to_screen])
+        to_screen = shown_signed_in.get(edge.to_screen, edge.to_screen)
+        if to_screen in left and len(found) < most and not _signs_out(knowledge, edge):
+            found.setdefault(to_screen, left[to_screen])
     return list(found.values())
+
+
+def _find_signed_in_screens(knowledge: KnowledgeBase) -> dict[str, str]:
+    """Return what an address shows to who is signed in, for each screen that it shows to others; nothing without a sign-in."""
+    if knowledge.website.login_task_id not in knowledge.tasks:
+        return {}
+    signed_in = {
+        screen.url: screen.screen_id
+        for screen in knowledge.screens.values()
+        if screen.url is not None and SIGNED_IN_PAGES in knowledge.groups_of(screen.screen_id)
+    }
+    return {
+        screen.screen_id: signed_in[screen.url]
+        for screen in knowledge.screens.values()
+        if screen.url in signed_in and SIGNED_IN_PAGES not in knowledge.groups_of(screen.screen_id)
+    }
 
 
 def choose_highlights(
