@@ -34,7 +34,12 @@ DIALOG = (
 MENU = "<div class='menu'><button class='item'>Light</button><button class='item'>Dark</button></div>"
 ON_TOP = {"dialog": 3, "menu": 2}
 """Controls of each layer."""
-CHANGING = {"Revoke access": "deletes", "Create key": "unknown_method", "": "unknown_method"}
+CHANGING = {
+    "Revoke access": "deletes",
+    "Remove": "deletes",
+    "Create key": "unknown_method",
+    "": "unknown_method",
+}
 
 
 def _draw(seen: Drawing, page_id: str, path: str, html: str, **told: Any) -> None:
@@ -169,10 +174,11 @@ def test_buttons_of_one_name_in_two_lists_are_told_by_the_row_in_each_though_the
     _draw(seen, "access", "/access", page, start=True)
     offers = [each for each in seen.pages["access"].offers if each.name == "Remove"]
     for at, kind in ((0, "key"), (3, "device")):
-        asking = f"<div class='modal'><h3>Remove the {kind}?</h3><button>Keep it</button><button>Yes</button></div>"
+        asking = f"<div class='modal'><h3>Remove the {kind}?</h3><button>Keep it</button><button>Remove it</button></div>"
         with_it = page.replace("</main>", "</main>" + asking)
         drawn = seen.page(kind, "/access", with_it, layer="dialog", openable=False, behind="access")
-        seen.folder.add_page(drawn.model_copy(update={"offers": drawn.offers[-2:]}))
+        yes = drawn.offers[-1].model_copy(update={"danger": "deletes"})
+        seen.folder.add_page(drawn.model_copy(update={"offers": (drawn.offers[-2], yes)}))
         seen.tried("access", kind, offer_id=offers[at].offer_id)
     made = build_knowledge(seen.folder)
     screen = next(name for name, pages in made.screens.items() if "access" in pages)
@@ -180,6 +186,8 @@ def test_buttons_of_one_name_in_two_lists_are_told_by_the_row_in_each_though_the
         each for each in made.knowledge.elements(screen).values() if each.metadata["label"] == "Remove"
     ]
     assert [each.selector.required_context for each in removing] == [{"row"}, {"row"}]
+    confirming = [each for each in made.knowledge.tasks.values() if "confirmation" in each.metadata["draft"]]
+    assert len(confirming) == 2, "the dialogs have buttons of one name"
 
 
 def test_the_link_and_the_check_box_of_a_row_that_have_its_name_are_each_one_element_with_a_row(

@@ -151,11 +151,6 @@ def test_inputs_get_values_that_fit_and_secrets_are_left_to_the_person():
     }  # fmt: skip
 
 
-def _way(from_screen, to_screen):
-    return {"type": "transition", "_from": from_screen, "_to": to_screen,
-            "triggered_by": {"action_type": "click", "target": "e0"}}  # fmt: skip
-
-
 def test_no_dialog_is_a_stop_and_of_two_screens_of_one_address_the_one_that_is_shown_signed_in():
     knowledge = small(
         screen("start", "Help", url="/"),
@@ -166,8 +161,8 @@ def test_no_dialog_is_a_stop_and_of_two_screens_of_one_address_the_one_that_is_s
         {"type": "belongs_to", "_from": "about_more", "_to": "authenticated_pages"},
         {"type": "task", "task_id": "sign_in", "name": "Sign in", "steps": [
             {"step_id": "go", "action": {"action_type": "navigate", "target_screen": "start"}}]},
-        _way("start", "about"),
-        _way("start", "asking"),
+        edge("start", "about", "e0"),
+        edge("start", "asking", "e0"),
         login_task_id="sign_in",
     )  # fmt: skip
     assert [each.screen_id for each in choose_stops(knowledge)] == ["about_more"]
