@@ -80,7 +80,18 @@ def choose_highlights(
 ) -> list[UIElement]:
     """Return controls of the screen itself that are worth pointing at: named, single, and not dangerous."""
     shared = Counter(name for each in knowledge.screens for name in knowledge.elements(each))
-    named = [each for each in screen.ui_elements if _is_shown(each) and shared[each.element_id] <= _FEW]
+    linked = Counter(
+        label
+        for each in knowledge.screens.values()
+        for label in {link.label.casefold() for link in each.ui_elements if "link" in link.type}
+    )
+    named = [
+        each
+        for each in screen.ui_elements
+        if _is_shown(each)
+        and shared[each.element_id] <= _FEW
+        and ("link" not in each.type or linked[each.label.casefold()] <= _FEW)
+    ]
     named.sort(key=lambda each: next((n for n, kind in enumerate(_FIRST) if kind in each.type), len(_FIRST)))
     once: dict[str, UIElement] = {}
     for each in named:
@@ -95,17 +106,21 @@ _FEW = 2
 def heading_of(screen: Screen) -> str:
     """Return what the screen is called on its pages: the heading that identifies it, else its name.
 
-    Of several headings one that is the screen's name is preferred, as the first one may be that of a part.
+    Of several headings one that is the screen's name, or in it, is preferred, then a first heading: others may be of a part.
     """
     signature = screen.state_signature
-    headings = [
-        each.value
+    headings = {
+        each.value: (
+            each.value == screen.name,
+            each.value in screen.name,
+            (each.selector or "").startswith("h1"),
+        )
         for each in (() if signature is None else signature.positive)
         if isinstance(each, DomContains)
         and (each.selector or "").startswith(("h1", "h2"))
         and "{" not in each.value
-    ]
-    return screen.name if screen.name in headings else next(iter(headings), screen.name)
+    }
+    return max(headings, key=lambda each: headings[each], default=screen.name)
 
 
 def _is_shown(element: UIElement) -> bool:

@@ -10,7 +10,7 @@ from kb_schema import SourcedDocument, assemble, parse_document
 from kb_schema.narration_marks import read_marks
 from loaders import read_knowledge_folder
 from loaders.flow_drafts.flow_draft import draft_flow
-from loaders.flow_drafts.menu_tour import choose_stops, heading_of
+from loaders.flow_drafts.menu_tour import choose_highlights, choose_stops, heading_of
 
 ROOT = Path(__file__).parents[3]
 SEEDS = {
@@ -178,3 +178,17 @@ def test_a_screen_is_called_by_its_name_if_that_is_one_of_its_headings():
         screen("accounts", name="Mine", state_signature={"primary_indicators": headings}),
     )
     assert [heading_of(each) for each in knowledge.screens.values()] == ["Profile", "Accounts"]
+
+
+def test_a_first_heading_goes_before_that_of_a_part_and_a_link_of_many_screens_is_not_pointed_at():
+    headings = [
+        {"type": "dom_contains", "value": text, "selector": level, "weight": 0.5}
+        for text, level in (("Plugins", "h2"), ("About", "h1"))
+    ]
+    link = {"element_id": "guide", "type": "link", "selector": "#guide", "metadata": {"label": "Guide"}}
+    pages = [screen(each, "Save") for each in ("one", "two", "three")]
+    for number, each in enumerate(pages):
+        each["ui_elements"].append({**link, "element_id": f"guide_{number}"})
+    knowledge = small(*pages, screen("info", state_signature={"primary_indicators": headings}))
+    assert heading_of(knowledge.screens["info"]) == "About"
+    assert [each.label for each in choose_highlights(knowledge, knowledge.screens["one"])] == []
