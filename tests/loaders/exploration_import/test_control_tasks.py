@@ -258,6 +258,23 @@ def test_what_can_be_done_with_some_records_only_is_known_and_a_region_may_be_ca
     assert labels == {"Name", "Save", "Approve"}, "a name with a number is a record's"
 
 
+def test_a_screen_of_several_records_at_routes_has_no_address_of_its_own(tmp_path: Path):
+    page = "<main><h1>Edit theme</h1><input aria-label=Name><button>Save</button></main>"
+    seen = drawing(tmp_path)
+    seen.page(
+        "themes",
+        "/#/themes",
+        "<main><h1>Themes</h1><a href='#/themes/edit/simple'>Simple</a></main>",
+        start=True,
+    )
+    for name in ("simple", "retail"):
+        seen.page(name, f"/#/themes/edit/{name}", page.replace("<input", f"<p>{name}</p><input"))
+    made = build_knowledge(seen.folder)
+    editing = next(name for name, pages in made.screens.items() if "simple" in pages)
+    assert set(made.screens[editing]) == {"simple", "retail"}
+    assert made.knowledge.screens[editing].url is None, "it would open one of them"
+
+
 def test_a_dialog_to_which_nothing_led_is_no_task(tmp_path: Path):
     seen = drawing(tmp_path)
     _draw(seen, "settings", "/settings", PAGE, start=True)
