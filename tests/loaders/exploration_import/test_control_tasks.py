@@ -275,6 +275,22 @@ def test_a_screen_of_several_records_at_routes_has_no_address_of_its_own(tmp_pat
     assert made.knowledge.screens[editing].url is None, "it would open one of them"
 
 
+def test_a_check_box_without_a_name_in_rows_that_only_their_class_tells_is_one_element_with_a_row(
+    tmp_path: Path,
+):
+    rows = "".join(
+        f"<div class=mail-item><input type=checkbox data-testid=choose-{n}><span>{name}</span></div>"
+        for n, name in enumerate(("Ada", "Bea", "Cid"))
+    )
+    seen = drawing(tmp_path)
+    page = seen.page("inbox", "/inbox", f"<main><h1>Inbox</h1><section>{rows}</section></main>", start=True)
+    offers = tuple(each.model_copy(update={"in_row": True}) for each in page.offers)
+    seen.folder.add_page(page.model_copy(update={"offers": offers}))
+    made = build_knowledge(seen.folder).knowledge
+    (screen,) = made.screens
+    assert [each.selector.required_context for each in made.elements(screen).values()] == [{"row"}]
+
+
 def test_a_dialog_to_which_nothing_led_is_no_task(tmp_path: Path):
     seen = drawing(tmp_path)
     _draw(seen, "settings", "/settings", PAGE, start=True)
