@@ -284,7 +284,8 @@ def test_a_check_box_without_a_name_in_rows_that_only_their_class_tells_is_one_e
     )
     seen = drawing(tmp_path)
     page = seen.page("inbox", "/inbox", f"<main><h1>Inbox</h1><section>{rows}</section></main>", start=True)
-    offers = tuple(each.model_copy(update={"in_row": True}) for each in page.offers)
+    told = {"in_row": True, "fingerprint": Fingerprint(tag="input", attributes={"class": "choose"})}
+    offers = tuple(each.model_copy(update=told) for each in page.offers)
     seen.folder.add_page(page.model_copy(update={"offers": offers}))
     made = build_knowledge(seen.folder).knowledge
     (screen,) = made.screens
