@@ -42,6 +42,9 @@ from kb_schema.explorations import SHARED, AttemptedTransition, ExplorationPage,
 MOST_PROBED = 15
 """Number of controls of a start page that are checked for overlays."""
 
+ABORTED = "ERR_ABORTED"
+"""What the browser says if the previous page went elsewhere while an address was opened."""
+
 SignedInCheck = Callable[[Page], Awaitable[bool | None]]
 """Returns whether a page shows that the user is signed in; None if it does not show it."""
 ExitAction = Literal["back", "reload", "escape"]
@@ -222,7 +225,8 @@ class ExplorationStepRunner:
         await self.rules.pace.turn()
         arrival = await self.tab.open(first.url)
         self._touched = bool(way)
-        if arrival.outcome == "timeout":  # the previous page may have blocked it; retry in a new tab
+        if arrival.outcome == "timeout" or ABORTED in arrival.message:  # the previous page may have blocked it
+            await self.tab.close()
             arrival = await self.tab.open(first.url)
         await self._stand(arrival)
         if self.at is None and arrival.outcome == "arrived":  # for example, an overlay was dismissed

@@ -87,10 +87,12 @@ def draft_control_tasks(
     leading = {(each.screen.screen_id, each.element.element_id) for each, _ in arrivals}
     signs_in = any(task.task_id == SIGN_IN for task in known)
     taken = {task.task_id for task in known}
-    drafted: set[tuple[str, str]] = set()
+    drafted: set[tuple[str, ...]] = set()
     tasks = []
     for form, name in _Offered(placed, routes, leading, beside).list_all():
-        key = (name, form.button.element.element_id)
+        opener = _find_asking(form.route)
+        asked_by = () if opener is None else (opener.element.element_id, form.button.screen.screen_id)
+        key = (name, form.button.element.element_id, *asked_by)
         if key in drafted:
             continue  # the same control of another state of the page
         drafted.add(key)

@@ -296,4 +296,7 @@ def _opens(looks: Sequence[ExploredPage]) -> bool:
 
 
 def _bare(look: ExploredPage) -> str:
-    return urlsplit(look.observed.path).path
+    """Return the path, with the route in the fragment if there is one."""
+    parts = urlsplit(look.observed.path)
+    route = parts.fragment.partition("?")[0] if parts.fragment.startswith(("/", "!/")) else ""
+    return f"{parts.path}#{route}" if route else parts.path

@@ -18,11 +18,15 @@ def strip_row_words(offer: Offer) -> str:
 
 
 def list_named_by_data(offers: Sequence[Offer]) -> list[list[Offer]]:
-    """Return the controls without an address that each row has with a name of its own: what opens one of many things."""
+    """Return the controls without an address that each row has with a name of its own: what opens one of many things, or
+    chooses it.
+    """
     alike: dict[tuple[str, ...], list[Offer]] = defaultdict(list)
     for offer in offers:
         plain = (
-            offer.href is None and offer.action_type == "click" and not offer.region.startswith("navigation")
+            offer.href is None
+            and offer.action_type in ("click", "check")
+            and not offer.region.startswith("navigation")
         )
         if plain and offer.in_row and class_of(offer) and (offer.label or offer.name).strip():
             alike[offer.role or offer.tag, offer.kind, class_of(offer)].append(offer)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from kb_schema.explorations import Offer
+from kb_schema.explorations import Danger, Offer
 from kb_schema.selectors import Selector, ValueStrategy
 from loaders.exploration_import.explored_pages import ExploredPage
 from loaders.exploration_import.row_names import class_of, list_named_by_data, strip_row_words
@@ -17,6 +17,9 @@ from web_pages.field_words import mask_sent_name
 
 MOST = 0.5
 """The share of a screen's pages that have an element of it; rarer ones belong to a page."""
+MOST_WORDS = 4
+"""The most words of a button that is on few pages of its screen; a longer name may be a record's."""
+_ACTING: frozenset[Danger] = frozenset(["submits", "deletes", "sends", "pays", "unknown_method"])
 ControlPlace = tuple[str, str]
 """A page and one of its offers."""
 ControlKey = tuple[str, ...]
@@ -77,6 +80,17 @@ class ScreenControl:
         having = Counter({look.page_id: look.page.signed_in for look, _ in self.seen}.values())
         often = any(having[signed_in] >= MOST * pages for signed_in, pages in self.pages.items())
         return often or any(look.page.layer for look, _ in self.seen)
+
+    @property
+    def acts(self) -> bool:
+        """Whether it would change something, by words that are no data: `Approve`, which only a draft has."""
+        words = self.called.split()
+        return (
+            not self.in_rows
+            and self.offer.danger in _ACTING
+            and 0 < len(words) <= MOST_WORDS
+            and not any(character.isdigit() for character in self.called)
+        )
 
     @property
     def region(self) -> str:
@@ -180,12 +194,20 @@ def controls_of(
     """
     found: dict[ControlKey, list[tuple[ExploredPage, Offer]]] = defaultdict(list)
     rows: set[ControlKey] = set()
+    leading = _find_leading_kinds(looks, used)
+    looks = _without_names_of_records(looks)
     for look in looks:
+        named = {each.offer_id for same in list_named_by_data(look.page.offers) for each in same}
         offers = [
             offer
             for offer, beside in _beside(look.page.offers)
             if offer.selector is not None
-            and (not beside or (look.page_id, offer.offer_id) in used or is_unnamed_switch(offer))
+            and (
+                not beside
+                or (look.page_id, offer.offer_id) in used
+                or is_unnamed_switch(offer)
+                or (offer.offer_id in named and _named_by_data_key(offer) in leading)
+            )
         ]
         kinds = _row_kinds(offers, addresses)
         times: Counter[ControlKey] = Counter()
@@ -204,8 +226,51 @@ def controls_of(
     return [
         control
         for control in controls
-        if control.lasting or any((look.page_id, offer.offer_id) in used for look, offer in control.seen)
+        if control.lasting
+        or control.acts
+        or any((look.page_id, offer.offer_id) in used for look, offer in control.seen)
     ]
+
+
+def _without_names_of_records(looks: Sequence[ExploredPage]) -> list[ExploredPage]:
+    """Return the pages with regions whose name most pages do not have by their kind only.
+
+    The main region of a record is often called by its heading: `main:Edit Theme: Standard`.
+    """
+    plain = [look for look in looks if not look.page.layer]
+    shown = Counter(region for look in plain for region in {offer.region for offer in look.page.offers})
+    kinds = {
+        region: {"region": region.partition(":")[0]}
+        for region, times in shown.items()
+        if times <= MOST * len(plain)
+    }
+    found = []
+    for look in looks:
+        offers = tuple(
+            offer.model_copy(update=kinds[offer.region]) if offer.region in kinds else offer
+            for offer in look.page.offers
+        )
+        page = look.page.model_copy(update={"offers": offers})
+        found.append(look if look.page.layer or len(plain) < 2 else replace(look, page=page))
+    return found
+
+
+def _find_leading_kinds(looks: Sequence[ExploredPage], used: Collection[ControlPlace]) -> set[ControlKey]:
+    """Return the kinds of row controls named by data of which one was used and led somewhere: the others do the same.
+
+    Else the link of a row is redundant if the row's check box has its name.
+    """
+    return {
+        _named_by_data_key(each)
+        for look in looks
+        for same in list_named_by_data(look.page.offers)
+        for each in same
+        if (look.page_id, each.offer_id) in used
+    }
+
+
+def _named_by_data_key(offer: Offer) -> ControlKey:
+    return (NAMED_BY_DATA, offer.role or offer.tag, offer.kind, class_of(offer))
 
 
 def _key(offer: Offer) -> ControlKey:
@@ -266,9 +331,7 @@ def _row_kinds(offers: Sequence[Offer], addresses: ScreenAddresses) -> dict[str,
             if key[0] == "named":
                 alike[REPEATED, *key[1:]].append(offer)
     named = {
-        offer.offer_id: (NAMED_BY_DATA, offer.role or offer.tag, offer.kind, class_of(offer))
-        for same in list_named_by_data(offers)
-        for offer in same
+        offer.offer_id: _named_by_data_key(offer) for same in list_named_by_data(offers) for offer in same
     }
     return named | {
         offer.offer_id: key

@@ -22,6 +22,8 @@ MOST_WORDS = 3
 """The most words of a control's name; a longer one is usually the name of a thing, such as an issue's title."""
 ERROR_PAGES = "error_pages"
 """The group of an exploration's error pages, which no tour shows."""
+SIGNED_IN_PAGES = "authenticated_pages"
+"""The group of what an exploration saw only while it was signed in."""
 
 _FIRST = ("search", "button", "tab", "link", "textbox", "input", "combobox", "select")
 _FAILED = re.compile(r"\b(?:error|not found|forbidden|denied|not allowed)\b", re.IGNORECASE)
@@ -49,10 +51,28 @@ def choose_stops(knowledge: KnowledgeBase, most: int = MOST_STOPS) -> list[Scree
     if start is not None:
         left.pop(start.screen_id, None)
     found: dict[str, Screen] = {}
+    shown_signed_in = _find_signed_in_screens(knowledge)
     for edge in (*_menu_edges(knowledge), *_edges_from(knowledge, start)):
-        if edge.to_screen in left and len(found) < most and not _signs_out(knowledge, edge):
-            found.setdefault(edge.to_screen, left[edge.to_screen])
+        to_screen = shown_signed_in.get(edge.to_screen, edge.to_screen)
+        if to_screen in left and len(found) < most and not _signs_out(knowledge, edge):
+            found.setdefault(to_screen, left[to_screen])
     return list(found.values())
+
+
+def _find_signed_in_screens(knowledge: KnowledgeBase) -> dict[str, str]:
+    """Return what an address shows to who is signed in, for each screen that it shows to others; nothing without a sign-in."""
+    if knowledge.website.login_task_id not in knowledge.tasks:
+        return {}
+    signed_in = {
+        screen.url: screen.screen_id
+        for screen in knowledge.screens.values()
+        if screen.url is not None and SIGNED_IN_PAGES in knowledge.groups_of(screen.screen_id)
+    }
+    return {
+        screen.screen_id: signed_in[screen.url]
+        for screen in knowledge.screens.values()
+        if screen.url in signed_in and SIGNED_IN_PAGES not in knowledge.groups_of(screen.screen_id)
+    }
 
 
 def choose_highlights(
@@ -60,7 +80,18 @@ def choose_highlights(
 ) -> list[UIElement]:
     """Return controls of the screen itself that are worth pointing at: named, single, and not dangerous."""
     shared = Counter(name for each in knowledge.screens for name in knowledge.elements(each))
-    named = [each for each in screen.ui_elements if _is_shown(each) and shared[each.element_id] <= _FEW]
+    linked = Counter(
+        label
+        for each in knowledge.screens.values()
+        for label in {link.label.casefold() for link in each.ui_elements if "link" in link.type}
+    )
+    named = [
+        each
+        for each in screen.ui_elements
+        if _is_shown(each)
+        and shared[each.element_id] <= _FEW
+        and ("link" not in each.type or linked[each.label.casefold()] <= _FEW)
+    ]
     named.sort(key=lambda each: next((n for n, kind in enumerate(_FIRST) if kind in each.type), len(_FIRST)))
     once: dict[str, UIElement] = {}
     for each in named:
@@ -75,17 +106,21 @@ _FEW = 2
 def heading_of(screen: Screen) -> str:
     """Return what the screen is called on its pages: the heading that identifies it, else its name.
 
-    Of several headings one that is the screen's name is preferred, as the first one may be that of a part.
+    Of several headings one that is the screen's name, or in it, is preferred, then a first heading: others may be of a part.
     """
     signature = screen.state_signature
-    headings = [
-        each.value
+    headings = {
+        each.value: (
+            each.value == screen.name,
+            each.value in screen.name,
+            (each.selector or "").startswith("h1"),
+        )
         for each in (() if signature is None else signature.positive)
         if isinstance(each, DomContains)
         and (each.selector or "").startswith(("h1", "h2"))
         and "{" not in each.value
-    ]
-    return screen.name if screen.name in headings else next(iter(headings), screen.name)
+    }
+    return max(headings, key=lambda each: headings[each], default=screen.name)
 
 
 def _is_shown(element: UIElement) -> bool:

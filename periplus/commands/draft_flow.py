@@ -109,8 +109,9 @@ def draft_flow_(
         soft_wrap=True, highlight=False,
     )  # fmt: skip
     _print_notes(knowledge, goal, work)
+    given = "".join(f" -i {name}=..." for name in _list_given_inputs(made, knowledge, work))
     console.print(
-        f"play it: periplus demo --website {escape(website_id)} --flow {escape(str(file))}",
+        f"play it: periplus demo --website {escape(website_id)} --flow {escape(str(file))}{escape(given)}",
         soft_wrap=True, highlight=False,
     )  # fmt: skip
 
@@ -170,6 +171,19 @@ def _to_text(flow: PresentationFlow, knowledge: KnowledgeBase) -> str:
     return to_yaml(data).replace("\n- segment_id:", "\n\n- segment_id:")
 
 
+def _list_given_inputs(flow: PresentationFlow, knowledge: KnowledgeBase, work: str | None) -> list[str]:
+    """Return the inputs that a person gives when the flow plays: those for signing in, then secrets and files of the task."""
+    login = knowledge.tasks.get(knowledge.website.login_task_id or "")
+    signs_in = login is not None and any(each.task_id == login.task_id for each in flow.segments)
+    found = [
+        each.name
+        for each in (login.io_spec.inputs if login is not None and signs_in else ())
+        if each.required and each.default is None
+    ]
+    shown = knowledge.tasks.get(work or "") or knowledge.workflows.get(work or "")
+    return list(dict.fromkeys((*found, *(list_missing_inputs(shown) if shown is not None else ()))))
+
+
 def _print_notes(knowledge: KnowledgeBase, goal: str | None, work: str | None) -> None:
     if goal and work is None:
         console.print(
@@ -180,7 +194,3 @@ def _print_notes(knowledge: KnowledgeBase, goal: str | None, work: str | None) -
     shown = knowledge.tasks.get(work or "") or knowledge.workflows.get(work or "")
     if shown is not None:
         console.print(f"shows {escape(shown.local_id)}", highlight=False)
-        missing = list_missing_inputs(shown)
-        if missing:
-            given = " ".join(f"-i {name}=..." for name in missing)
-            console.print(f"[yellow]give when it plays:[/] {escape(given)}", soft_wrap=True, highlight=False)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 
-from playwright.async_api import Browser, StorageState
+from playwright.async_api import Browser, Page, StorageState
+from playwright.async_api import Error as PlaywrightError
 
-from agent.exploration.pages.page_observation import PageObservation, list_offers
+from agent.exploration.pages.page_observation import PageObservation, list_offers, observe_page
 from agent.exploration.requests.request_guard import RequestGuard
 from agent.exploration.tab.exploration_tab import AttemptResult, ExplorationTab
 from kb_schema.explorations import Offer
@@ -19,6 +21,8 @@ MOST_STEPS = 4
 """Maximum number of consecutive forms: for example user name, password and code."""
 MOST_OFFERS = 80
 PAGE_S = 20.0
+LATE_FORM_MS = 10_000
+"""Milliseconds that are waited for the first field of a page that has none yet."""
 _BUTTONS = frozenset({"submit", "image"})
 
 
@@ -44,8 +48,12 @@ async def sign_in_by_form(browser: Browser, url: str, inputs: Mapping[str, str])
 async def _submit_one_form(tab: ExplorationTab, look: PageObservation, left: dict[str, str]) -> AttemptResult:
     """Fill in the fields of one form and submit it; removes the used inputs from `left`."""
     page = await tab.page()
-    offers = await list_offers(page, look, most=MOST_OFFERS, origins=[origin_of(look.url)], allowed=())
-    filled = [(name, field) for name in left if (field := find_field(name, offers)) is not None]
+    offers, filled = await _find_fields(page, look, left)
+    if not filled:  # an application may draw its form long after its page has loaded
+        with suppress(PlaywrightError):
+            await page.locator("input:visible").first.wait_for(timeout=LATE_FORM_MS)
+        look = await observe_page(page)
+        offers, filled = await _find_fields(page, look, left)
     if not filled:
         told = ", ".join(sorted(left)) or "a name and a password"
         raise UserError(
@@ -61,6 +69,14 @@ async def _submit_one_form(tab: ExplorationTab, look: PageObservation, left: dic
     if button is None:
         raise UserError("the login form has no button", fix="sign in with a task: --sign-in TASK")
     return await tab.use(button, look)
+
+
+async def _find_fields(
+    page: Page, look: PageObservation, names: Iterable[str]
+) -> tuple[Sequence[Offer], list[tuple[str, Offer]]]:
+    """Return the controls of the page, and the field for each name that has one."""
+    offers = await list_offers(page, look, most=MOST_OFFERS, origins=[origin_of(look.url)], allowed=())
+    return offers, [(name, field) for name in names if (field := find_field(name, offers)) is not None]
 
 
 def find_field(name: str, offers: Sequence[Offer]) -> Offer | None:

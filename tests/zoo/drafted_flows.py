@@ -19,6 +19,7 @@ from tests.zoo.registry.serving import PASSWORD
 from tests.zoo.zoo_jobs import Application
 from tests.zoo.zoo_measurement import find_differences
 
+_ASKED = re.compile(r" -i (\w+)=")
 _MISSED = re.compile(r"^\s*! (.+)$", re.MULTILINE)
 """What `demo` prints about a segment that was not shown as written."""
 ROOT = Path(__file__).parents[2]
@@ -62,31 +63,26 @@ async def play_drafted_flow(
             *sign_in,
         ]
         drafted = ["draft-flow", "--website", site, "--out", "flow.yaml", "--flow", "drafted"]
-        played = [
-            "demo",
-            "--website",
-            site,
-            "--flow",
-            "flow.yaml",
-            "--out",
-            str(film),
-            "--no-voice",
-            *form,
-            *sign_in,
-        ]
         if goal is not None:
             drafted += ["--goal", goal]
-            played += [part for each in inputs for part in ("-i", each)]
-        for command in (mapped, drafted, played):
+        said = ""
+        for command in (mapped, drafted):
             code, said = await _run(command, folder)
             if code != 0:
                 return PlayedFlow(application.name, f"{command[0]}: exit {code}: {said[-600:]}", (), film)
-        changed = find_differences(before, await running.state()) if before is not None else []
-        if missed := _MISSED.findall(said):
+        # the line that says how to play it names the inputs for signing in, in the order of the form
+        asked = dict(zip(_ASKED.findall(said.rpartition("play it:")[2]), account.values(), strict=False))
+        values = [*inputs, *(f"{name}={value}" for name, value in asked.items())]
+        played = ["demo", "--website", site, "--flow", "flow.yaml", "--out", str(film), "--no-voice"]
+        code, said = await _run([*played, *(part for each in values for part in ("-i", each))], folder)
+        changed = [] if before is None else find_differences(before, await running.state())
+        told = tuple(str(each) for each in changed[:5])
+        missed = _MISSED.findall(said)
+        if code != 0 or missed:
             return PlayedFlow(
-                application.name, f"demo: {', '.join(missed)}", tuple(map(str, changed[:5])), film
+                application.name, f"demo: exit {code}: {'; '.join(missed) or said[-600:]}", told, film
             )
-    return PlayedFlow(application.name, "", tuple(str(each) for each in changed[:5]), film)
+    return PlayedFlow(application.name, "", told, film)
 
 
 async def _run(command: Sequence[str], folder: Path) -> tuple[int, str]:

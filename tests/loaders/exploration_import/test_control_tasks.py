@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from kb_schema.fingerprints import Fingerprint
 from kb_schema.url_patterns import compile_pattern
 from loaders.exploration_import import build_knowledge
 from loaders.exploration_import.knowledge_builder import ExploredKnowledge
@@ -33,7 +34,12 @@ DIALOG = (
 MENU = "<div class='menu'><button class='item'>Light</button><button class='item'>Dark</button></div>"
 ON_TOP = {"dialog": 3, "menu": 2}
 """Controls of each layer."""
-CHANGING = {"Revoke access": "deletes", "Create key": "unknown_method", "": "unknown_method"}
+CHANGING = {
+    "Revoke access": "deletes",
+    "Remove": "deletes",
+    "Create key": "unknown_method",
+    "": "unknown_method",
+}
 
 
 def _draw(seen: Drawing, page_id: str, path: str, html: str, **told: Any) -> None:
@@ -167,11 +173,15 @@ def test_buttons_of_one_name_in_two_lists_are_told_by_the_row_in_each_though_the
     seen = drawing(tmp_path)
     _draw(seen, "access", "/access", page, start=True)
     offers = [each for each in seen.pages["access"].offers if each.name == "Remove"]
-    for at, kind in ((0, "key"), (3, "device")):
-        asking = f"<div class='modal'><h3>Remove the {kind}?</h3><button>Keep it</button><button>Yes</button></div>"
+    for at, kind, field in (
+        (0, "key", "<input aria-label='Name of the key'>"),
+        (3, "device", "<input aria-label='Reason for the loss'>"),
+    ):
+        asking = f"<div class='modal'><h3>Remove the {kind}?</h3>{field}<button>Keep it</button><button>Remove it</button></div>"
         with_it = page.replace("</main>", "</main>" + asking)
         drawn = seen.page(kind, "/access", with_it, layer="dialog", openable=False, behind="access")
-        seen.folder.add_page(drawn.model_copy(update={"offers": drawn.offers[-2:]}))
+        yes = drawn.offers[-1].model_copy(update={"danger": "deletes"})
+        seen.folder.add_page(drawn.model_copy(update={"offers": (*drawn.offers[-3:-1], yes)}))
         seen.tried("access", kind, offer_id=offers[at].offer_id)
     made = build_knowledge(seen.folder)
     screen = next(name for name, pages in made.screens.items() if "access" in pages)
@@ -179,6 +189,107 @@ def test_buttons_of_one_name_in_two_lists_are_told_by_the_row_in_each_though_the
         each for each in made.knowledge.elements(screen).values() if each.metadata["label"] == "Remove"
     ]
     assert [each.selector.required_context for each in removing] == [{"row"}, {"row"}]
+    removals = [each.name for each in made.knowledge.tasks.values() if each.name.startswith("Remove")]
+    assert removals == ["Remove it", "Remove it"], "the dialogs have buttons of one name"
+
+
+def test_the_link_and_the_check_box_of_a_row_that_have_its_name_are_each_one_element_with_a_row(
+    tmp_path: Path,
+):
+    rows = "".join(
+        f"<tr><td><input type=checkbox class=choose aria-label='INV-00{n}'></td><td><button class=open>INV-00{n}</button></td>"
+        f"<td>{name}</td></tr>"
+        for n, name in ((21, "Ada"), (22, "Bea"), (23, "Cid"))
+    )
+    page = f"<main><h1>Invoices</h1><table>{rows}</table></main>"
+    seen = drawing(tmp_path)
+    drawn = seen.page("list", "/invoices", page, start=True)
+    offers = [
+        each.model_copy(
+            update={
+                "role": "" if each.tag == "button" else each.role,
+                "fingerprint": Fingerprint(tag=each.tag, attributes={"class": f"in-{each.tag}"}),
+            }
+        )
+        for each in drawn.offers
+    ]
+    seen.folder.add_page(drawn.model_copy(update={"offers": tuple(offers)}))
+    seen.page("one", "/invoices/21", "<main><h1>Invoice</h1><p>Ada</p><button>Copy</button></main>")
+    link = next(each for each in offers if each.tag == "button")
+    seen.tried("list", "one", offer_id=link.offer_id)
+    made = build_knowledge(seen.folder)
+    screen = next(name for name, pages in made.screens.items() if "list" in pages)
+    elements = made.knowledge.elements(screen).values()
+    assert [(each.affordances[0].action_type, each.selector.required_context) for each in elements] == [
+        ("check", {"row"}),
+        ("click", {"row"}),
+    ]
+
+
+def test_what_can_be_done_with_some_records_only_is_known_and_a_region_may_be_called_by_its_record(
+    tmp_path: Path,
+):
+    seen = drawing(tmp_path)
+    for number, (name, more) in enumerate(
+        (("Ada", ""), ("Bea", ""), ("Cid", "Approve"), ("Dan", "Approve Dan 4"))
+    ):
+        acting = f"<button>{more}</button>" if more else ""
+        page = seen.page(
+            f"boat{number}",
+            f"/boats/{number}",
+            f"<main><h1>Boat: {name}</h1><input aria-label=Name><button>Save</button>{acting}</main>",
+        )
+        told = {"region": f"main:Boat: {name}"}
+        seen.folder.add_page(
+            page.model_copy(
+                update={
+                    "offers": tuple(
+                        each.model_copy(
+                            update=told | ({"danger": "submits"} if each.name.startswith("Approve") else {})
+                        )
+                        for each in page.offers
+                    )
+                }
+            )
+        )
+    made = build_knowledge(seen.folder).knowledge
+    (screen,) = made.screens
+    labels = {each.metadata["label"] for each in made.elements(screen).values()}
+    assert labels == {"Name", "Save", "Approve"}, "a name with a number is a record's"
+
+
+def test_a_screen_of_several_records_at_routes_has_no_address_of_its_own(tmp_path: Path):
+    page = "<main><h1>Edit theme</h1><input aria-label=Name><button>Save</button></main>"
+    seen = drawing(tmp_path)
+    seen.page(
+        "themes",
+        "/#/themes",
+        "<main><h1>Themes</h1><a href='#/themes/edit/simple'>Simple</a></main>",
+        start=True,
+    )
+    for name in ("simple", "retail"):
+        seen.page(name, f"/#/themes/edit/{name}", page.replace("<input", f"<p>{name}</p><input"))
+    made = build_knowledge(seen.folder)
+    editing = next(name for name, pages in made.screens.items() if "simple" in pages)
+    assert set(made.screens[editing]) == {"simple", "retail"}
+    assert made.knowledge.screens[editing].url is None, "it would open one of them"
+
+
+def test_a_check_box_without_a_name_in_rows_that_only_their_class_tells_is_one_element_with_a_row(
+    tmp_path: Path,
+):
+    rows = "".join(
+        f"<div class=mail-item><input type=checkbox data-testid=choose-{n}><span>{name}</span></div>"
+        for n, name in enumerate(("Ada", "Bea", "Cid"))
+    )
+    seen = drawing(tmp_path)
+    page = seen.page("inbox", "/inbox", f"<main><h1>Inbox</h1><section>{rows}</section></main>", start=True)
+    told = {"in_row": True, "fingerprint": Fingerprint(tag="input", attributes={"class": "choose"})}
+    offers = tuple(each.model_copy(update=told) for each in page.offers)
+    seen.folder.add_page(page.model_copy(update={"offers": offers}))
+    made = build_knowledge(seen.folder).knowledge
+    (screen,) = made.screens
+    assert [each.selector.required_context for each in made.elements(screen).values()] == [{"row"}]
 
 
 def test_a_dialog_to_which_nothing_led_is_no_task(tmp_path: Path):

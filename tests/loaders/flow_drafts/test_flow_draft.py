@@ -10,6 +10,7 @@ from kb_schema import SourcedDocument, assemble, parse_document
 from kb_schema.narration_marks import read_marks
 from loaders import read_knowledge_folder
 from loaders.flow_drafts.flow_draft import draft_flow
+from loaders.flow_drafts.menu_tour import choose_highlights, choose_stops, heading_of
 
 ROOT = Path(__file__).parents[3]
 SEEDS = {
@@ -148,3 +149,46 @@ def test_inputs_get_values_that_fit_and_secrets_are_left_to_the_person():
     assert {name: (each.generator, each.value) for name, each in mapping.items()} == {
         "contact_email": ("email", None), "size": (None, "m"), "amount": (None, 3), "title": (None, "Sample title"),
     }  # fmt: skip
+
+
+def test_no_dialog_is_a_stop_and_of_two_screens_of_one_address_the_one_that_is_shown_signed_in():
+    knowledge = small(
+        screen("start", "Help", url="/"),
+        screen("about", "Details"),
+        screen("about_more", "Details", url="/about"),
+        screen("asking", "Keep it", metadata={"layer": "dialog"}),
+        {"type": "screen_group", "group_id": "authenticated_pages", "name": "Authenticated Pages"},
+        {"type": "belongs_to", "_from": "about_more", "_to": "authenticated_pages"},
+        {"type": "task", "task_id": "sign_in", "name": "Sign in", "steps": [
+            {"step_id": "go", "action": {"action_type": "navigate", "target_screen": "start"}}]},
+        edge("start", "about", "e0"),
+        edge("start", "asking", "e0"),
+        login_task_id="sign_in",
+    )  # fmt: skip
+    assert [each.screen_id for each in choose_stops(knowledge)] == ["about_more"]
+
+
+def test_a_screen_is_called_by_its_name_if_that_is_one_of_its_headings():
+    headings = [
+        {"type": "dom_contains", "value": text, "selector": "h2", "weight": 0.5}
+        for text in ("Accounts", "Profile")
+    ]
+    knowledge = small(
+        screen("profile", name="Profile", state_signature={"primary_indicators": headings}),
+        screen("accounts", name="Mine", state_signature={"primary_indicators": headings}),
+    )
+    assert [heading_of(each) for each in knowledge.screens.values()] == ["Profile", "Accounts"]
+
+
+def test_a_first_heading_goes_before_that_of_a_part_and_a_link_of_many_screens_is_not_pointed_at():
+    headings = [
+        {"type": "dom_contains", "value": text, "selector": level, "weight": 0.5}
+        for text, level in (("Plugins", "h2"), ("About", "h1"))
+    ]
+    link = {"element_id": "guide", "type": "link", "selector": "#guide", "metadata": {"label": "Guide"}}
+    pages = [screen(each, "Save") for each in ("one", "two", "three")]
+    for number, each in enumerate(pages):
+        each["ui_elements"].append({**link, "element_id": f"guide_{number}"})
+    knowledge = small(*pages, screen("info", state_signature={"primary_indicators": headings}))
+    assert heading_of(knowledge.screens["info"]) == "About"
+    assert [each.label for each in choose_highlights(knowledge, knowledge.screens["one"])] == []

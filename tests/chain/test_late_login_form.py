@@ -1,0 +1,28 @@
+"""Signing in with a form that the application draws some time after its page has loaded."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.async_api import Browser
+
+from periplus.errors import UserError
+from periplus.exploration.login_form import sign_in_by_form
+from tests.agent.exploration.small_site import Answer, small_site
+
+FORM = '<form method="post" action="/in"><label>Name <input name="name"></label><label>Password <input type="password" name="word"></label><button>Sign in</button></form>'
+LATE = f"<!doctype html><title>In</title><main>Loading</main><script>setTimeout(() => {{ document.querySelector('main').innerHTML = '{FORM}' }}, 2500)</script>"
+ACCOUNT = {"name": "ann", "password": "maple"}
+
+
+async def test_a_form_that_comes_late_is_waited_for(browser: Browser) -> None:
+    signed_in = Answer("<h1>Welcome</h1>", headers={"Set-Cookie": "session=1; Path=/"})
+    with small_site({"/": LATE, "/in": signed_in}) as site:
+        state = await sign_in_by_form(browser, f"{site.url}/", ACCOUNT)
+        assert site.asked["POST /in"] == 1
+        assert [each["name"] for each in state["cookies"]] == ["session"]
+
+
+async def test_a_page_without_a_form_says_so(browser: Browser) -> None:
+    told = pytest.raises(UserError, match="no login form was found for name, password")
+    with small_site({"/": "<h1>Nothing here</h1>"}) as site, told:
+        await sign_in_by_form(browser, f"{site.url}/", ACCOUNT)
