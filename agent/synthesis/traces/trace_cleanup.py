@@ -167,14 +167,21 @@ def _remove_framework_ids(html: str | None) -> str | None:
 
 
 def _is_opened_again(steps: list[TraceStep], index: int) -> bool:
-    """Whether the next step opens the same address, as a run does that begins where its workflow begins."""
+    """Whether the next step opens the same address, or that to which this one led, as a run does at its beginning."""
     opened = [_opened_address(each) for each in steps[index : index + 2]]
-    return len(opened) == 2 and opened[0] is not None and opened[0] == opened[1]
+    if len(opened) < 2 or None in opened:
+        return False
+    return opened[1] in (opened[0], _write_address(steps[index].metadata.get("url_after")))
 
 
 def _opened_address(step: TraceStep) -> str | None:
-    url = (step.args or {}).get("url")
-    if step.action_type != "navigate" or step.target is not None or not isinstance(url, str):
+    if step.action_type != "navigate" or step.target is not None:
+        return None
+    return _write_address((step.args or {}).get("url"))
+
+
+def _write_address(url: object) -> str | None:
+    if not isinstance(url, str):
         return None
     parts = urlsplit(url)
     return urlunsplit(parts._replace(path=parts.path or "/"))

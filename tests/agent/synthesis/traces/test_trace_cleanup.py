@@ -93,5 +93,24 @@ def test_a_click_beside_controls_that_only_closes_a_menu_has_no_effect(behind, l
     assert _left_in_traces((cell, save), (cell, save)) == [["Text", "Save"]] * 2
 
 
+def _opened(url: str, led_to: str | None = None) -> TraceStep:
+    return TraceStep(action_type="navigate", args={"url": url}, metadata={"url_after": led_to or url})
+
+
+@pytest.mark.parametrize(
+    ("first", "left"),
+    [
+        (_opened("http://a.test/login"), ["http://a.test/login"]),
+        (_opened("http://a.test", "http://a.test/login"), ["http://a.test/login"]),
+        (_opened("http://a.test/german"), ["http://a.test/german", "http://a.test/login"]),
+    ],
+    ids=["the same address", "led to it", "another address"],
+)
+def test_an_address_that_is_opened_once_more_is_opened_once(first, left):
+    assert [
+        (each.args or {})["url"] for each in clean_up_steps((first, _opened("http://a.test/login")))
+    ] == left
+
+
 def test_a_trace_without_steps_stays_as_it_is():
     assert clean_up_traces([ExecutionTrace(trace_id="t")])[0].steps == ()
