@@ -180,7 +180,7 @@ def problems_of(
                 path=path,
                 document=document,
                 source=source,
-                fix=_fix(item),
+                fix=_fix(item, data),
                 rule=rule.replace("_", "-"),
             )
         )
@@ -212,10 +212,16 @@ _CLOSE = 60
 """The similarity (0-100) from which a known word is suggested for an unknown one."""
 
 
-def did_you_mean(word: str, known: Iterator[str] | Sequence[str] | Mapping[str, Any]) -> str | None:
-    """Return `did you mean "x"?`, or an empty text if no known word is close."""
-    close = process.extractOne(word, list(known), scorer=fuzz.ratio, score_cutoff=_CLOSE)
-    return f'did you mean "{close[0]}"?' if close else None
+_SAME = 85
+"""The same for a word of another place."""
+
+
+def did_you_mean(
+    word: str, known: Iterator[str] | Sequence[str] | Mapping[str, Any], *, close: float = _CLOSE
+) -> str | None:
+    """Return `did you mean "x"?`, or None if no known word is as similar as `close` (0-100)."""
+    found = process.extractOne(word, list(known), scorer=fuzz.ratio, score_cutoff=close)
+    return f'did you mean "{found[0]}"?' if found else None
 
 
 _NUMBER_KINDS = frozenset({"int_parsing", "float_parsing", "int_type", "float_type", "decimal_parsing"})
@@ -253,28 +259,46 @@ def _message(item: Any) -> str:
     return message
 
 
-def _fix(item: Any) -> str | None:
+def _fix(item: Any, data: Any) -> str | None:
     kind, context = item["type"], item.get("ctx", {})
     if kind == "extra_forbidden":
-        given, known = str(item["loc"][-1]), _field_names()
+        given, known = str(item["loc"][-1]), set().union(*_list_fields())
+        beside = _fields_beside(item["loc"], data) - {given}
+        if near := did_you_mean(given, sorted(beside), close=_SAME if given in known else _CLOSE):
+            return near
         if given in known:
             return "it is a field of another place: move it there, or remove it"
-        return did_you_mean(given, sorted(known)) or "remove it"
+        return did_you_mean(given, sorted(known), close=_SAME) or "remove it"
     if kind == "union_tag_invalid":
         tags = [tag.strip(" '") for tag in context["expected_tags"].split(",")]
         return did_you_mean(context["tag"], tags) or f"one of {', '.join(tags)}"
     return None
 
 
-def _field_names() -> set[str]:
-    names: set[str] = set()
+def _fields_beside(location: Sequence[str | int], data: Any) -> set[str]:
+    """Return the fields of the models that have most of the fields beside an unknown one."""
+    node = data
+    for part in location[:-1]:
+        if isinstance(node, Mapping) and part in node:
+            node = node[part]
+        elif isinstance(node, list | tuple) and isinstance(part, int) and part < len(node):
+            node = node[part]  # other parts are names of union members
+    given = set(node) if isinstance(node, Mapping) else set()
+    models = _list_fields()
+    most = max((len(given & each) for each in models), default=0)
+    return set().union(*(each for each in models if len(given & each) == most))
+
+
+def _list_fields() -> list[set[str]]:
+    """Return the names of the fields of each model of a knowledge base."""
+    found: list[set[str]] = []
     todo: list[type[BaseModel]] = list(BaseModel.__subclasses__())
     while todo:
         model = todo.pop()
         todo += model.__subclasses__()
         if model.__module__.startswith("kb_schema."):
-            names |= {field.alias or name for name, field in model.model_fields.items()}
-    return names
+            found.append({field.alias or name for name, field in model.model_fields.items()})
+    return found
 
 
 def _unknown_kind(data: Mapping[str, Any], source: str | None) -> Problem:

@@ -72,10 +72,10 @@ class PromptFormatter:
                 used = meta.find_undeclared_variables(self._jinja.parse(template))
             except TemplateError as exc:
                 raise ValueError(f"prompt template {key!r} has a syntax error: {exc}") from exc
-            known = meta.find_undeclared_variables(self._jinja.parse(DEFAULT_PROMPT_TEMPLATES[key]))
-            if used - known:
+            may = meta.find_undeclared_variables(self._jinja.parse(DEFAULT_PROMPT_TEMPLATES[key]))
+            if used - may:
                 raise ValueError(
-                    f"prompt template {key!r} uses {min(used - known)!r}; it may use {', '.join(sorted(known))}"
+                    f"prompt template {key!r} uses {min(used - may)!r}; it may use {', '.join(sorted(may))}"
                 )
 
     def __call__(self, template_key: str, **feed: Any) -> str:

@@ -66,13 +66,13 @@ async def collect_agent_traces(
     traces = []
     for number, row in enumerate(rows, 1):
         values = {**shared, **row}
-        (trace,) = await TraceCollector(agent).collect(task, 1, [values])
+        (trace,) = await TraceCollector(agent).collect(task, 1, [values], first=number)
         secrets = Secrets()
         for name, value in values.items():
             if names_a_secret([name]):
                 secrets.keep(value)
         plain = {name: each for name, each in values.items() if not names_a_secret([name])}
-        trace = trace.model_copy(update={"trace_id": f"run-{number:05d}", "input_data": plain})
+        trace = trace.model_copy(update={"trace_id": f"run-{number:03d}", "input_data": plain})
         write_session(trace, folder / f"{number:05d}" / "session", clean=secrets.redact)
         tell(number, trace)
         traces.append(trace)

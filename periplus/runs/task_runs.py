@@ -226,7 +226,7 @@ async def execute_task_run(run_request: TaskRunRequest, resources: TaskRunResour
             session.bus.listen(listener)
         pictures = _open_pictures(run_request, resources, session)
         playwright_trace = await _start_playwright_trace(resources, browser, session)
-        ended = False
+        ended, error = False, None
         try:
             await _check_known(run_request, session, resources.note)
             record = record_run(
@@ -240,7 +240,7 @@ async def execute_task_run(run_request: TaskRunRequest, resources: TaskRunResour
                     resources.note(failed)
             if result.hint is None and not result.complete and session.page.is_closed():
                 result = result.model_copy(update={"hint": _RESUME.format(run=result.run_id)})
-            ended = True
+            ended, error = True, _describe_failure(result)
         except (AgentError, PageError, PlaywrightError) as exc:
             raise to_user_error(exc, session.context) from exc
         finally:
@@ -252,7 +252,6 @@ async def execute_task_run(run_request: TaskRunRequest, resources: TaskRunResour
             with suppress(PageError, PlaywrightError):
                 last = last or await session.snapshot()
             html, url = (None, None) if last is None else (last.html, last.url)
-            error = _describe_failure(result) if ended else None
             trace.close(html, complete=ended, url_after=url, error=error)
             if resources.model is not None:
                 write_model_calls(resources.model, resources.folder)

@@ -75,7 +75,9 @@ def test_inputs_are_made_the_traces_become_a_workflow_and_more_traces_refine_it(
     assert same.returncode == 2
     assert "made of these traces already" in same.stderr
     assert periplus(*made, "--runs", "2", "--seed", "two", "--out", "d", cwd=tmp_path).returncode == 0
-    ruled = periplus("refine", "Moor_boats", "d/runs", *base, "--no-validate", "--rule", "max-steps=1", cwd=tmp_path)
+    ruled = periplus(
+        "refine", "Moor_boats", "d/runs", *base, "--no-validate", "--rule", "max-steps=1", cwd=tmp_path
+    )
     assert ruled.returncode == 2, ruled.stdout
     assert "0/5 passed evaluation" in ruled.stdout + ruled.stderr
     refined = periplus("refine", "Moor_boats", "d/runs", *base, "--no-validate", "--publish", cwd=tmp_path)

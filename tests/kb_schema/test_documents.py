@@ -319,3 +319,18 @@ def test_an_element_of_the_screen_hides_the_layouts():
 def test_what_has_one_meaning_only_is_refused_with_another(document, said):
     with pytest.raises(KnowledgeError, match=said):
         parse_document(document)
+
+
+@pytest.mark.parametrize(
+    ("field", "fix"),
+    [
+        ("postcondition", 'did you mean "postconditions"?'),
+        ("max_attempts", "remove it"),
+        ("screen_id", "it is a field of another place: move it there, or remove it"),
+    ],
+)
+def test_an_unknown_field_is_compared_with_the_fields_of_its_place(field, fix):
+    step = {"step_id": "a", "order": 1, "action": {"action_type": "click", "target": "#a"}, field: 3}
+    with pytest.raises(KnowledgeError) as told:
+        parse_document({"type": "task", "task_id": "t", "name": "T", "steps": [step]})
+    assert [(each.path, each.fix) for each in told.value.problems] == [(f"$.steps[0].{field}", fix)]

@@ -29,6 +29,7 @@ _ENTERING = frozenset({"click", "focus"})
 _CONTROL_TAGS = frozenset(
     {"a", "area", "button", "canvas", "input", "label", "option", "select", "summary", "textarea"}
 )
+_CONTROLS = INTERACTIVE_ROLES | _CONTROL_TAGS
 _EFFECTS = frozenset({ANSWERS, OPENS_TAB, SIDE_EFFECTS_KEY})
 """Metadata keys of what a step began beside the page."""
 
@@ -77,14 +78,19 @@ def _is_idle_click(step: TraceStep, then: TraceStep | None) -> bool:
     if step.action_type != "click" or step.html_before is None:
         return False
     element = step.metadata.get(FINGERPRINT)
-    if not isinstance(element, dict) or any(step.metadata.get(key) for key in _EFFECTS):
-        return False
-    if element.get("role") in INTERACTIVE_ROLES or element.get("tag") in _CONTROL_TAGS:
+    known = isinstance(element, dict)
+    kinds = {element.get("role"), element.get("tag")} if isinstance(element, dict) else _list_said_kinds(step)
+    if not kinds or kinds & _CONTROLS or any(step.metadata.get(key) for key in _EFFECTS):
         return False
     behind = step.html_after if then is None or then.html_before is None else then.html_before
     same_place = then is None or then.source_url == step.source_url
     before, after = _remove_framework_ids(step.html_before), _remove_framework_ids(behind)
-    return same_place and (before == after or _only_closed(before, after))
+    return same_place and (_only_closed(before, after) or (known and before == after))
+
+
+def _list_said_kinds(step: TraceStep) -> set[str]:
+    """Return the role or tag with which a recording names an element of which it has nothing else, such as `p`."""
+    return set(str(step.metadata.get("said") or "").split(" ")[:1]) - {""}
 
 
 def _only_closed(before: str | None, after: str | None) -> bool:
@@ -167,14 +173,21 @@ def _remove_framework_ids(html: str | None) -> str | None:
 
 
 def _is_opened_again(steps: list[TraceStep], index: int) -> bool:
-    """Whether the next step opens the same address, as a run does that begins where its workflow begins."""
+    """Whether the next step opens the same address, or that to which this one led, as a run does at its beginning."""
     opened = [_opened_address(each) for each in steps[index : index + 2]]
-    return len(opened) == 2 and opened[0] is not None and opened[0] == opened[1]
+    if len(opened) < 2 or None in opened:
+        return False
+    return opened[1] in (opened[0], _write_address(steps[index].metadata.get("url_after")))
 
 
 def _opened_address(step: TraceStep) -> str | None:
-    url = (step.args or {}).get("url")
-    if step.action_type != "navigate" or step.target is not None or not isinstance(url, str):
+    if step.action_type != "navigate" or step.target is not None:
+        return None
+    return _write_address((step.args or {}).get("url"))
+
+
+def _write_address(url: object) -> str | None:
+    if not isinstance(url, str):
         return None
     parts = urlsplit(url)
     return urlunsplit(parts._replace(path=parts.path or "/"))

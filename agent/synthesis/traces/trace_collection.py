@@ -32,9 +32,14 @@ class TraceCollector:
         self._agent, self._provider = agent, synthetic_data_provider
 
     async def collect(
-        self, task_description: str, run_count: int, input_data: Sequence[Data] | None = None
+        self,
+        task_description: str,
+        run_count: int,
+        input_data: Sequence[Data] | None = None,
+        *,
+        first: int = 1,
     ) -> list[ExecutionTrace]:
-        """Return `run_count` traces, in order.
+        """Return `run_count` traces, in order. `first`: the number of the first run, for its name.
 
         `input_data` takes precedence over the provider's data. If it has fewer sets than there are runs, the
         sets are used repeatedly. Raises `ValueError` if `run_count` is less than 1.
@@ -42,7 +47,9 @@ class TraceCollector:
         if run_count < 1:
             raise ValueError(f"run_count must be at least 1, got {run_count}")
         sets = self._data(run_count, input_data)
-        return [await self._run_single(task_description, sets[index], index) for index in range(run_count)]
+        return [
+            await self._run_single(task_description, sets[index], first + index) for index in range(run_count)
+        ]
 
     def _data(self, run_count: int, given: Sequence[Data] | None) -> list[Data | None]:
         if given:
@@ -51,8 +58,8 @@ class TraceCollector:
             return [*self._provider.generate(run_count)]
         return [None] * run_count
 
-    async def _run_single(self, task: str, data: Data | None, run_index: int) -> ExecutionTrace:
-        name = f"run-{run_index + 1:03}"
+    async def _run_single(self, task: str, data: Data | None, number: int) -> ExecutionTrace:
+        name = f"run-{number:03}"
         try:
             made = await self._agent(task, data)
         except Exception as exc:  # noqa: BLE001 - the boundary to foreign code: a run that fails is a trace that failed

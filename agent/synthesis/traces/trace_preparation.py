@@ -23,5 +23,5 @@ def normalize_traces(
 
 def convert_targets(traces: Iterable[ExecutionTrace], pages: TracePages) -> list[ExecutionTrace]:
     """Return normalised traces with stable selectors, fingerprints and the words beside fields."""
-    converted = add_stored_fingerprints(TargetStrategyConverter(pages).convert_traces(traces), pages)
-    return mark_value_openers(mark_field_words(clean_up_traces(converted), pages), pages)
+    converted = clean_up_traces(TargetStrategyConverter(pages).convert_traces(traces))
+    return mark_value_openers(mark_field_words(add_stored_fingerprints(converted, pages), pages), pages)

@@ -216,6 +216,17 @@ def test_tasks_are_told_by_their_closest_relation_to_a_screen(view):
     assert found == {"add_jar": ("begins", None), "stock_up": ("by_subtask", "add_jar")}
 
 
+def test_a_task_that_leads_to_a_screen_is_found_there():
+    go = {"step_id": "go", "action": {"action_type": "navigate", "target_screen": "jar_new"}}
+    leave = {
+        "type": "task", "task_id": "leave", "steps": [go],
+        "success_criteria": [{"type": "on_screen", "screen_id": "shelf"}],
+    }  # fmt: skip
+    view = compile_view(pantry.knowledge(also=(leave,)), "1")
+    found = {t.task_id: t.relation for t in screen_tasks.find_screen_tasks(view, "shelf").tasks}
+    assert found["leave"] == "ends"
+
+
 def test_a_task_that_is_composed_of_another_by_an_edge_runs_it():
     whole = {
         "type": "task",

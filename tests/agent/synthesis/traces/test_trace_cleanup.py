@@ -93,5 +93,35 @@ def test_a_click_beside_controls_that_only_closes_a_menu_has_no_effect(behind, l
     assert _left_in_traces((cell, save), (cell, save)) == [["Text", "Save"]] * 2
 
 
+@pytest.mark.parametrize(("said", "left"), [("p", 1), ("button 'Close'", 2), (None, 2)])
+def test_such_a_click_of_a_recording_is_known_by_its_words_if_it_has_no_fingerprint(said, left):
+    beside = _pressed("Text", "p", page=OPEN).model_copy(update={"metadata": {"said": said} if said else {}})
+    save = _pressed("Save", "button", page=CLOSED)
+    traces = [
+        ExecutionTrace(trace_id=f"t{number}", steps=steps)
+        for number, steps in enumerate(((beside, save), (save,)))
+    ]
+    assert [len(trace.steps) for trace in clean_up_traces(traces)] == [left, 1]
+
+
+def _opened(url: str, led_to: str | None = None) -> TraceStep:
+    return TraceStep(action_type="navigate", args={"url": url}, metadata={"url_after": led_to or url})
+
+
+@pytest.mark.parametrize(
+    ("first", "left"),
+    [
+        (_opened("http://a.test/login"), ["http://a.test/login"]),
+        (_opened("http://a.test", "http://a.test/login"), ["http://a.test/login"]),
+        (_opened("http://a.test/german"), ["http://a.test/german", "http://a.test/login"]),
+    ],
+    ids=["the same address", "led to it", "another address"],
+)
+def test_an_address_that_is_opened_once_more_is_opened_once(first, left):
+    assert [
+        (each.args or {})["url"] for each in clean_up_steps((first, _opened("http://a.test/login")))
+    ] == left
+
+
 def test_a_trace_without_steps_stays_as_it_is():
     assert clean_up_traces([ExecutionTrace(trace_id="t")])[0].steps == ()
