@@ -89,7 +89,10 @@ class TraceBuilder:
             metadata["said"] = said
         if action == "fill" and isinstance(value, str) and value.startswith(NO_PATH):
             action, value = "upload_file", value.removeprefix(NO_PATH)
-            self.note(self.place, f"the recording has only the name of the file {value!r}, not where it is")
+            self.note(
+                self.place,
+                f"the recording has only the name of the file {value!r}, not where it is: start runs in its folder",
+            )
         if action in TYPING and value and not secret:
             secret = self._is_secret(selector, str(value), known=secret)
         if action in TYPING and secret and value:
