@@ -30,7 +30,9 @@ async def fill_fields(tab: BrowserTab, fields: Mapping[str, FieldValue]) -> tupl
         except (NotFoundOnPage, ActFailed, BadRequest) as exc:
             if not done:
                 raise
-            return f"done: {', '.join(done)}; then {element!r}: {exc}", False
+            why = str(exc)
+            place = "" if repr(element) in why else f"{element!r}: "
+            return f"done: {', '.join(done)}; then {place}{why}", False
         done.append(name)
     return f"done: {', '.join(done)}", True
 

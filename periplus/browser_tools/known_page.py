@@ -45,13 +45,19 @@ def describe_known_page(
 ) -> str:
     """Return the screen and what can be done there, in at most 250 tokens without the targets.
 
+    Each element is named once, with the first of its actions; actions without an element are for tasks, not for `act`.
+
     `listed`: all actions of the screen, at `working`. `hidden`: elements that the page does not show. `targets`: also what
     Playwright's tools take for the listed elements.
     """
-    wanted = [
-        each for each in listed.actions if each.action_type not in _SELDOM and each.element_id not in hidden
+    shown = [
+        each
+        for each in listed.actions
+        if each.element_id and each.action_type not in _SELDOM and each.element_id not in hidden
     ]
-    wanted.sort(key=lambda each: (_rank(each), not each.required, not each.leads_to))
+    shown.sort(key=lambda each: (_rank(each), not each.required, not each.leads_to))
+    first = {each.element_id: each for each in reversed(shown)}
+    wanted = [each for each in shown if first[each.element_id] is each]
     lines, named = summarize_actions(wanted, MOST_CHARACTERS)
     tasks, used = [], 0
     for task in listed.tasks:
