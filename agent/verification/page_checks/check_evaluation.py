@@ -18,6 +18,7 @@ from agent.verification.page_checks.outcome_conditions import (
     SCOPE,
     OutcomeCase,
     OutcomeQuery,
+    TitleIs,
     build_outcome_query,
 )
 from agent.verification.page_checks.verification_page import VerificationPage
@@ -39,6 +40,8 @@ ANSWER_S = 1.0
 """How long a loaded page may take to answer, beyond the timeout."""
 REST_S = 0.15
 """How long a page must show the same after the answers to a press: frameworks draw within some frames."""
+_OTHER = TitleIs(value="")
+"""Stands for an outcome without conditions where only the judged ones are looked for."""
 NOT_SEEN = PageFacts("", "", "loading")
 """The facts of a page that is still loading."""
 
@@ -88,6 +91,9 @@ async def evaluate_checks(site_page: VerificationPage, cases: Sequence[OutcomeCa
             if other is not None:
                 named = case.check.outcome.element or case.step.intent.element
                 verdicts[number] = held(False, f"no element has the words {named!r}; where it was is {other}")
+    if site_page.judgements is not None:
+        asked = [next(iter(each.conditions), _OTHER) for each in wanted]
+        verdicts = await site_page.judgements.complete(site_page.page, asked, verdicts)
     return CheckResults(verdicts, seen, wanted)
 
 
