@@ -22,7 +22,7 @@ from agent.verification.page_checks.outcome_conditions import (
     build_outcome_query,
 )
 from agent.verification.page_checks.verification_page import VerificationPage
-from kb_schema.expected_outcomes import OUTCOMES, STATES
+from kb_schema.expected_outcomes import JUDGED, OUTCOMES, STATES
 from kb_schema.probes import (
     ProbeAnswer,
     ProbeFacts,
@@ -38,6 +38,8 @@ BROWSERS_OWN_ERROR = "chrome-error:"
 """The browser's own error page: the site did not answer, and waiting is useless."""
 ANSWER_S = 1.0
 """How long a loaded page may take to answer, beyond the timeout."""
+JUDGED_S = 60.0
+"""The same where a language model is asked, too."""
 REST_S = 0.15
 """How long a page must show the same after the answers to a press: frameworks draw within some frames."""
 _OTHER = TitleIs(value="")
@@ -156,7 +158,8 @@ async def _evaluate_within(
     """Return the results; None if the page navigates away and does not answer."""
     asking = asyncio.create_task(evaluate_checks(site_page, cases))
     try:
-        done, _ = await asyncio.wait({asking}, timeout=timeout_s + ANSWER_S)
+        judges = site_page.judgements is not None and any(each.check.outcome.kind == JUDGED for each in cases)
+        done, _ = await asyncio.wait({asking}, timeout=timeout_s + (JUDGED_S if judges else ANSWER_S))
         return asking.result() if done else None
     finally:
         asking.cancel()
