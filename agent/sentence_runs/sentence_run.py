@@ -27,7 +27,7 @@ from agent.inferencer import InferenceFailed, ModelInferencer
 from agent.language_models.prompt_files import load_prompt, mark_page_text
 from agent.locators.page_fingerprints import PageFingerprints
 from agent.locators.page_index import IndexedElement
-from agent.locators.page_outline import RefNames, outline_page
+from agent.locators.page_outline import RefNames, outline_page, tell_places
 from agent.locators.page_scan import scan_page
 from agent.locators.stable_selectors import choose_selectors
 from agent.page.errors import PageError, PageGone, ScriptFailed
@@ -305,6 +305,8 @@ class SentenceRun:
             )
         session, element = self.engine.session, shown.index.elements[at]
         judged = self.permissions.judge(element, act.action, act.value, session.page.url)
+        if judged.may and act.action in PRESSES:
+            judged = self._judge_place(element, shown)
         if not judged.may and not await self._person_says_yes(judged):
             self._asked_for = judged
             return f"not done, a person's yes is needed: {judged.reason}"
@@ -313,6 +315,13 @@ class SentenceRun:
         except (PageGone, ScriptFailed, PageRefused) as exc:
             return f"the page does not answer: {exc}"
         return (element, choice.selector) if choice.selector else f"{act.element} cannot be found again"
+
+    def _judge_place(self, element: IndexedElement, shown: ShownPage) -> ActJudgement:
+        """Return whether the control may be pressed among those of the page that are called like it."""
+        name, places = _called(element), tell_places(shown.index)
+        alike = (shown.index.elements[at] for at in places if at != element.at)
+        others = [places[each.at] for each in alike if (each.role, _called(each)) == (element.role, name)]
+        return self.permissions.judge_place(name, places.get(element.at, ""), others)
 
     async def _person_says_yes(self, judged: ActJudgement) -> bool:
         asker = self.engine.session.context.asker
@@ -339,5 +348,8 @@ class SentenceRun:
 
 
 def _describe(element: IndexedElement) -> str:
-    name = element.label or element.name or element.text or element.placeholder
-    return f"{element.role or element.tag} {name!r}"
+    return f"{element.role or element.tag} {_called(element)!r}"
+
+
+def _called(element: IndexedElement) -> str:
+    return element.label or element.name or element.text or element.placeholder
