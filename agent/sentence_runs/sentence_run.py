@@ -48,6 +48,7 @@ OUTLINE_ROWS = 25
 """Rows of each list in it; rows with a text that the plan enters or shows are always there."""
 MOST_TOLD = 12
 """Answers of the page that the model is reminded of."""
+LAYER = " (dialog)"
 _YES = frozenset({"yes", "y"})
 _QUOTED = re.compile(r"\"([^\"]+)\"|'([^']+)'")
 
@@ -290,7 +291,7 @@ class SentenceRun:
             await wait_for_answer(session.page)
             accepted = bool(session.presses.accepted)
             if accepted or element.role != "link":
-                self.permissions.note_press(element, url)
+                self.permissions.note_press(element, _place(shown, url))
             await evidence.after_press(session.page, accepted=accepted)
         return told
 
@@ -304,7 +305,7 @@ class SentenceRun:
                 else f"no action {act.action!r}"
             )
         session, element = self.engine.session, shown.index.elements[at]
-        judged = self.permissions.judge(element, act.action, act.value, session.page.url)
+        judged = self.permissions.judge(element, act.action, act.value, _place(shown, session.page.url))
         if judged.may and act.action in PRESSES:
             judged = self._judge_place(element, shown)
         if not judged.may and not await self._person_says_yes(judged):
@@ -349,6 +350,14 @@ class SentenceRun:
 
 def _describe(element: IndexedElement) -> str:
     return f"{element.role or element.tag} {_called(element)!r}"
+
+
+def _place(shown: ShownPage, url: str) -> str:
+    """Return where a control is pressed: the address, and whether it lies over the page. A button of a dialog may be called like
+    the one that opened it.
+    """
+    layered = any(each.behind for each in shown.index.elements)
+    return f"{url.partition('#')[0].partition('?')[0]}{LAYER if layered else ''}"
 
 
 def _called(element: IndexedElement) -> str:
