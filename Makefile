@@ -177,6 +177,11 @@ word-jobs: setup-base ## jobs in words with scripted models on three application
 	@for each in roundup-2.6.0 trac-1.6; do bash scripts/setup.sh zoo $$each || exit 1; done
 	@$(BIN)/python -m tests.sentences.model_jobs
 
+# `make word-jobs-linear-account-settings`: the sentences of WebArena-Infinity for one application, by a mediocre model; goes on where it
+# was interrupted.
+word-jobs-%: setup-base
+	@$(BIN)/python -m tests.sentences.model_jobs $*
+
 conformance: setup-conformance ## the MCP conformance tool and the Inspector against our server; writes docs/conformance.md
 	@$(BIN)/python scripts/conformance.py --write docs/conformance.md
 

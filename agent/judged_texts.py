@@ -7,9 +7,10 @@ the page.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Any
 
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Page
@@ -41,6 +42,8 @@ class TextJudgements:
     """The judgements of one run."""
 
     model: ModelInferencer
+    redact: Callable[[Any], Any] = lambda text: text
+    """Takes secrets out of what is sent, beside those that the model's own call takes out."""
     _known: dict[tuple[str, str], Verdict] = field(default_factory=dict)
     """Statement and the text it was judged by -> the verdict."""
     _refused: Counter[str] = field(default_factory=Counter)
@@ -63,7 +66,7 @@ class TextJudgements:
         return found
 
     async def _judge(self, page: Page, condition: JudgedText) -> Verdict:
-        text = await _read_text(page, condition.selector)
+        text = str(self.redact(await _read_text(page, condition.selector)))
         if not text:
             return unknown("the page has no text to judge")
         key = condition.statement, text
@@ -79,7 +82,7 @@ class TextJudgements:
 
     async def _ask(self, condition: JudgedText, text: str) -> Verdict:
         prompt = load_prompt("judge_text")
-        asked = prompt.render(statement=condition.statement, page=mark_page_text(text))
+        asked = prompt.render(statement=self.redact(condition.statement), page=mark_page_text(text))
         try:
             answer = await self.model.infer_as(asked, TextJudgement, label=prompt.label)
         except InferenceFailed as exc:

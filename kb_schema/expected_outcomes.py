@@ -36,6 +36,8 @@ class OutcomeKind:
     """The value is a text that the page says somewhere: other words may have taken its place."""
 
 
+JUDGED = "judged"
+"""The outcome that a language model judges. It never decides alone, and generated tests do not have it."""
 STATES = frozenset(
     {
         "field_populated",
@@ -255,6 +257,13 @@ for _kind in (
         "The page logs no error on its console",
         "page",
         aliases=("no_errors", "console_clean", "no_javascript_errors"),
+    ),
+    OutcomeKind(
+        JUDGED,
+        "A language model judges that the page's text fits this statement; only beside an outcome that needs no model",
+        "page",
+        "must",
+        aliases=("judged_by_model",),
     ),
 ):
     register(_kind)

@@ -113,7 +113,7 @@ class SentenceOrder(Model):
     allowed: tuple[Annotated[str, Field(min_length=1, max_length=200)], ...] = Field(
         default=(), max_length=50
     )
-    """Names of what needs a yes: `deletes`, `pays`, `sends`, `signs_out`, `repeats`, `values`, or the words of a control."""
+    """Names of what needs a yes: `deletes`, `pays`, `sends`, `signs_out`, `elsewhere`, `repeats`, `values`, or the words of a control."""
 
 
 JobOrder = Annotated[

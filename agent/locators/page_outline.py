@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 from agent.locators.page_index import IndexedElement, IndexedRegion, PageIndex, RegionKind
@@ -72,10 +71,10 @@ def outline_page(
 
     `index`: with all rows of lists, or with the first `MOST_ROWS` of each. `rows`: how many of each list are listed.
     `wanted`: rows with one of these texts are listed beside them. `tells_apart`: of controls that are called alike, the
-    text before each is told.
+    texts before each are told.
     """
     refs: dict[str, int] = {}
-    alike = _list_alike(index) if tells_apart else frozenset()
+    alike = tell_places(index) if tells_apart else {}
     lines = list(_list_lines(index, names, refs, _list_further_rows(index, rows, wanted), alike))
     kept, used = [], 0
     for line in lines:
@@ -101,7 +100,7 @@ def list_changes(before: PageOutline, after: PageOutline) -> list[str] | None:
 
 
 def _list_lines(
-    index: PageIndex, names: RefNames, refs: dict[str, int], hidden_rows: set[int], alike: AbstractSet[int]
+    index: PageIndex, names: RefNames, refs: dict[str, int], hidden_rows: set[int], alike: Mapping[int, str]
 ) -> Iterator[str]:
     operable = {element.at for element in index.interactive}
     labels = _name_fields_in_rows(index)
@@ -131,9 +130,8 @@ def _list_lines(
         times[key] += 1
         ref = names.name((*key, str(times[key])))
         refs[ref] = element.at
-        place = (
-            f" @ after {_short(element.near.before)}" if element.at in alike and element.near.before else ""
-        )
+        before = alike.get(element.at, "")
+        place = f" @ after {_short(before)}" if before else ""
         yield f"{ref} {_control(index, element, labels.get(element.at, ''))}{place}"
     skipped += index.further.get(len(index.elements), 0)
     if skipped:
@@ -180,12 +178,43 @@ def _name(element: IndexedElement) -> str:
     return element.label or element.name or element.placeholder or element.text or element.icon
 
 
-def _list_alike(index: PageIndex) -> frozenset[int]:
-    """Return the controls of which the page has another one with the same role and name."""
-    called: dict[tuple[str | None, str], list[int]] = {}
+def tell_places(index: PageIndex) -> dict[int, str]:
+    """Return the controls of which the page has another one with the same role and name, with the text before each.
+
+    Where that is the same before several of them, it is all texts since the control or heading before: those of its row.
+    """
+    called: dict[tuple[str | None, str], list[IndexedElement]] = {}
     for element in index.interactive:
-        called.setdefault((element.role, _name(element)), []).append(element.at)
-    return frozenset(at for places in called.values() if len(places) > 1 for at in places)
+        if not element.behind:
+            called.setdefault((element.role, _name(element)), []).append(element)
+    between: dict[int, str] | None = None
+    found: dict[int, str] = {}
+    for alike in called.values():
+        if len(alike) == 1:
+            continue
+        times = Counter(each.near.before for each in alike)
+        for each in alike:
+            before = each.near.before
+            if times[before] > 1:
+                between = _texts_between(index) if between is None else between
+                before = between.get(each.at) or before
+            found[each.at] = before
+    return found
+
+
+def _texts_between(index: PageIndex) -> dict[int, str]:
+    """Return for each control the texts between the control or heading before it and itself."""
+    operable = {element.at for element in index.interactive}
+    found: dict[int, str] = {}
+    since: list[str] = []
+    for element in index.elements:
+        if element.at in operable or element.role == "heading":
+            found[element.at] = " ".join(since)
+            since = []
+        elif element.visible and element.text and not any(element.text in each for each in since):
+            since = [each for each in since if each not in element.text]
+            since.append(element.text)
+    return found
 
 
 def _name_fields_in_rows(index: PageIndex) -> dict[int, str]:

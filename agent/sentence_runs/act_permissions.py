@@ -7,7 +7,7 @@ control's words or `values`, or an answer in the terminal.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
@@ -27,6 +27,12 @@ ACTIONS = ("click", "fill", "select_option", "check", "uncheck", "hover")
 """What a model may do. Typing single keys, dragging and uploading are not among them."""
 VALUES = "values"
 """The name by which values are allowed that the plan does not have."""
+ELSEWHERE = "elsewhere"
+"""The name by which one of several controls that are called alike is allowed, though another one stands beside a text of the
+sentence."""
+SHORTEST = 2
+"""Characters of a text that tells which of several controls is meant."""
+_QUOTED = re.compile(r"\"([^\"]+)\"|'([^']+)'")
 REPEATS = "repeats"
 """The name by which a press that was done already is allowed."""
 NEUTRAL = frozenset(
@@ -137,6 +143,21 @@ class ActPermissions:
         if action in ENTERS:
             return self._judge_entry(name, action, value)
         return self._judge_press(element, names, url) if action in PRESSES else MAY
+
+    def judge_place(self, name: str, here: str, others: Sequence[str]) -> ActJudgement:
+        """Return whether one of several controls that are called alike may be pressed: another one may stand beside a text that
+        the sentence names. `here`, `others`: the texts before it and before the others.
+        """
+        plan = self.plan
+        told = [*plan.shown_when_done, *plan.gone_when_done, *plan.entered, *self.values.values()]
+        told += [each for pair in _QUOTED.findall(self.sentence) for each in pair]
+        named = [text for each in told if len(text := fold(each)) >= SHORTEST]
+        if any(_stands_in(each, fold(here)) for each in named):
+            return MAY
+        beside = next((each for each in named for other in others if _stands_in(each, fold(other))), None)
+        if beside is None:
+            return MAY
+        return self._ask(f"{name!r} after {here!r}, though another one is after {beside!r}", ELSEWHERE, "")
 
     def note_press(self, element: IndexedElement, url: str) -> None:
         """Note that a press was done: another one of the same control needs a yes."""

@@ -27,7 +27,7 @@ from agent.inferencer import InferenceFailed, ModelInferencer
 from agent.language_models.prompt_files import load_prompt, mark_page_text
 from agent.locators.page_fingerprints import PageFingerprints
 from agent.locators.page_index import IndexedElement
-from agent.locators.page_outline import RefNames, outline_page
+from agent.locators.page_outline import RefNames, outline_page, tell_places
 from agent.locators.page_scan import scan_page
 from agent.locators.stable_selectors import choose_selectors
 from agent.page.errors import PageError, PageGone, ScriptFailed
@@ -48,6 +48,7 @@ OUTLINE_ROWS = 25
 """Rows of each list in it; rows with a text that the plan enters or shows are always there."""
 MOST_TOLD = 12
 """Answers of the page that the model is reminded of."""
+LAYER = " (dialog)"
 _YES = frozenset({"yes", "y"})
 _QUOTED = re.compile(r"\"([^\"]+)\"|'([^']+)'")
 
@@ -290,7 +291,7 @@ class SentenceRun:
             await wait_for_answer(session.page)
             accepted = bool(session.presses.accepted)
             if accepted or element.role != "link":
-                self.permissions.note_press(element, url)
+                self.permissions.note_press(element, _place(shown, url))
             await evidence.after_press(session.page, accepted=accepted)
         return told
 
@@ -304,7 +305,9 @@ class SentenceRun:
                 else f"no action {act.action!r}"
             )
         session, element = self.engine.session, shown.index.elements[at]
-        judged = self.permissions.judge(element, act.action, act.value, session.page.url)
+        judged = self.permissions.judge(element, act.action, act.value, _place(shown, session.page.url))
+        if judged.may and act.action in PRESSES:
+            judged = self._judge_place(element, shown)
         if not judged.may and not await self._person_says_yes(judged):
             self._asked_for = judged
             return f"not done, a person's yes is needed: {judged.reason}"
@@ -313,6 +316,13 @@ class SentenceRun:
         except (PageGone, ScriptFailed, PageRefused) as exc:
             return f"the page does not answer: {exc}"
         return (element, choice.selector) if choice.selector else f"{act.element} cannot be found again"
+
+    def _judge_place(self, element: IndexedElement, shown: ShownPage) -> ActJudgement:
+        """Return whether the control may be pressed among those of the page that are called like it."""
+        name, places = _called(element), tell_places(shown.index)
+        alike = (shown.index.elements[at] for at in places if at != element.at)
+        others = [places[each.at] for each in alike if (each.role, _called(each)) == (element.role, name)]
+        return self.permissions.judge_place(name, places.get(element.at, ""), others)
 
     async def _person_says_yes(self, judged: ActJudgement) -> bool:
         asker = self.engine.session.context.asker
@@ -339,5 +349,16 @@ class SentenceRun:
 
 
 def _describe(element: IndexedElement) -> str:
-    name = element.label or element.name or element.text or element.placeholder
-    return f"{element.role or element.tag} {name!r}"
+    return f"{element.role or element.tag} {_called(element)!r}"
+
+
+def _place(shown: ShownPage, url: str) -> str:
+    """Return where a control is pressed: the address, and whether it lies over the page. A button of a dialog may be called like
+    the one that opened it.
+    """
+    layered = any(each.behind for each in shown.index.elements)
+    return f"{url.partition('#')[0].partition('?')[0]}{LAYER if layered else ''}"
+
+
+def _called(element: IndexedElement) -> str:
+    return element.label or element.name or element.text or element.placeholder

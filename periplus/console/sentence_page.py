@@ -18,6 +18,7 @@ NEEDS_YES = (
     ("pays", "pay or order something"),
     ("sends", "send something to others"),
     ("signs_out", "sign out"),
+    ("elsewhere", "press a control although another one of this name stands beside a text of the sentence"),
     ("repeats", "press the same control of the same page again"),
     ("values", "enter texts that are neither in the sentence nor in the plan"),
 )

@@ -23,6 +23,7 @@ from agent.browser.browser_profile import Engine
 from agent.errors import AgentError
 from agent.events import Event
 from agent.execution.stop_request import RunStopped, StopRequest
+from agent.inferencer import ModelInferencer
 from agent.page.errors import PageError
 from agent.run_context import RunContext
 from agent.run_records.run_log import RunLog, build_run_record
@@ -270,6 +271,12 @@ class RequirementVerifier:
         )
         return build_error_report(requirement, root, run_id=more["run_id"], began=began)
 
+    @property
+    def _judge(self) -> ModelInferencer | None:
+        """Return the model for judged outcomes; None if it may not get the texts of pages."""
+        model = self._settings.inferencer
+        return model if isinstance(model, ModelInferencer) and load_settings().model_page_text else None
+
     async def _run_graph(
         self,
         requirement: Requirement,
@@ -306,6 +313,7 @@ class RequirementVerifier:
                 pictures=self._settings.pictures,
                 tell=tell,
                 profile=self._settings.profile,
+                judge=self._judge,
             )
             nodes = VerificationNodes(
                 requirement,

@@ -362,3 +362,26 @@ async def add_button(session, words):
 
 async def pressed(session):
     return int(await session.page.evaluate("localStorage.pressed || 0"))
+
+
+async def test_a_button_of_a_dialog_that_is_called_like_the_one_that_opened_it_is_pressed_once(session, site):
+    await session.page.add_init_script(
+        """addEventListener("DOMContentLoaded", () => {
+          const form = document.querySelector("form"), button = form?.querySelector("button, [type=submit]");
+          if (!button || form.method !== "post") return;
+          const over = document.createElement("div");
+          over.style = "position: fixed; inset: 0";
+          button.addEventListener("click", (event) => {
+            if (over.isConnected) return;
+            event.preventDefault();
+            const own = button.cloneNode(true);
+            own.addEventListener("click", () => form.requestSubmit());
+            over.append(own);
+            document.body.append(over);
+          });
+        })"""
+    )
+    acts = [*MOOR, {"on": "Moor", "action": "click"}]
+    done = await do(session, SENTENCE, PLAN, acts)
+    assert (done.status, done.evidence) == (RunStatus.SUCCESS, "verified"), done
+    assert [each["name"] for each in site.state()["boats"]] == ["Skua"]

@@ -209,7 +209,7 @@ class DemonstratedModel:
         if self._stuck >= STUBBORN:
             return self._answer({"kind": "give_up", "why": "the control is not there, or may not be used"})
         step = job.steps[self._done]
-        found = find_control(page_of(asked), step)
+        found = find_control(page_of(asked), step, _named(job))
         if found is None:
             self._sent = "step"
         act = {"kind": "act", "element": found or "e9999", "action": step.action}
@@ -222,14 +222,14 @@ class DemonstratedModel:
         finished = self._done >= len(job.steps)
         if finished and not self._repeated and job.steps:
             self._repeated = True
-            last = find_control(page_of(asked), job.steps[-1])
+            last = find_control(page_of(asked), job.steps[-1], _named(job))
             if last is not None:
                 return self._answer({"kind": "act", "element": last, "action": job.steps[-1].action})
         if self._dice.random() >= MISTAKES:
             return self._good(asked, job)
-        return self._mistake(asked, None if finished else job.steps[self._done])
+        return self._mistake(asked, job, None if finished else job.steps[self._done])
 
-    def _mistake(self, asked: Asked, step: ShownStep | None) -> Answer:
+    def _mistake(self, asked: Asked, job: KnownJob, step: ShownStep | None) -> Answer:
         drawn = self._dice.choice(["text", "reference", "value", "hover", "garbage"])
         refs = [found[1] for line in page_of(asked).splitlines() if (found := _CONTROL.match(line))]
         if drawn == "text":
@@ -239,7 +239,7 @@ class DemonstratedModel:
         act: dict[str, Any] = {"kind": "act", "element": "e9999", "action": "click"}
         if drawn == "value" and step is not None and step.value is not None:
             act |= {
-                "element": find_control(page_of(asked), step) or "e9999",
+                "element": find_control(page_of(asked), step, _named(job)) or "e9999",
                 "action": step.action,
                 "value": "Lorem ipsum",
             }
@@ -264,14 +264,22 @@ class DemonstratedModel:
         return Answer(tool=dict(act))
 
 
-def find_control(page: str, step: ShownStep) -> str | None:
-    """Return the reference of the control that a step means in an outline; None if none is called so."""
+def _named(job: KnownJob) -> list[str]:
+    return [*job.plan["shown_when_done"], *job.plan["gone_when_done"], *job.plan["entered"]]
+
+
+def find_control(page: str, step: ShownStep, named: Sequence[str] = ()) -> str | None:
+    """Return the reference of the control that a step means in an outline; None if none is called so.
+
+    `named`: texts of the sentence; of controls that are called alike, the one beside such a text is meant.
+    """
     best, found = 0.0, None
     for line in page.splitlines():
         control = _CONTROL.match(line)
         if control is None:
             continue
         score = _rate(step, control[2], control[3] or "", control[4])
+        score += bool(score) and any(_fold(each) in _fold(control[4]) for each in named)
         if score > best:
             best, found = score, control[1]
     return found

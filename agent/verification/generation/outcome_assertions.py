@@ -425,6 +425,12 @@ def _no_console_errors(it: AssertionWriting) -> list[str]:
     return ["assert console_errors == []"]
 
 
+@ASSERTION_WRITERS.register("judged")
+def _judged(it: AssertionWriting) -> list[str]:
+    """A comment: tests run without a model, and the step has another outcome that is asserted."""
+    return [f"# not here: `periplus verify` lets a language model judge {it.value}"]
+
+
 def _shown_saying(it: AssertionWriting) -> list[str]:
     """The element is visible, and contains the words unless its locator contains them already."""
     lines = [f"expect({it.target}).to_be_visible()"]

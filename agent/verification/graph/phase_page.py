@@ -19,6 +19,7 @@ from playwright.async_api import Browser, StorageState
 
 from agent.browser.browser_profile import BrowserProfile
 from agent.events import Event
+from agent.inferencer import ModelInferencer
 from agent.ports import LocatorCachePort
 from agent.verification.page_checks import (
     FailedStep,
@@ -105,6 +106,7 @@ async def open_phase_page(
     pictures: bool = True,
     tell: Callable[[Event], None] = lambda _: None,
     profile: BrowserProfile | None = None,
+    judge: ModelInferencer | None = None,
 ) -> AsyncIterator[PhasePage]:
     """Open a fresh browser context on the site. It shares nothing with earlier phases except the login.
 
@@ -124,6 +126,7 @@ async def open_phase_page(
         folder=folder / shots if pictures else None,
         tell=tell,
         profile=profile,
+        judge=judge,
     ) as page:
         yield BrowserPhasePage(page, shots.as_posix())
 

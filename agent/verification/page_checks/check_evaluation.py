@@ -18,10 +18,11 @@ from agent.verification.page_checks.outcome_conditions import (
     SCOPE,
     OutcomeCase,
     OutcomeQuery,
+    TitleIs,
     build_outcome_query,
 )
 from agent.verification.page_checks.verification_page import VerificationPage
-from kb_schema.expected_outcomes import OUTCOMES, STATES
+from kb_schema.expected_outcomes import JUDGED, OUTCOMES, STATES
 from kb_schema.probes import (
     ProbeAnswer,
     ProbeFacts,
@@ -37,8 +38,12 @@ BROWSERS_OWN_ERROR = "chrome-error:"
 """The browser's own error page: the site did not answer, and waiting is useless."""
 ANSWER_S = 1.0
 """How long a loaded page may take to answer, beyond the timeout."""
+JUDGED_S = 60.0
+"""The same where a language model is asked, too."""
 REST_S = 0.15
 """How long a page must show the same after the answers to a press: frameworks draw within some frames."""
+_OTHER = TitleIs(value="")
+"""Stands for an outcome without conditions where only the judged ones are looked for."""
 NOT_SEEN = PageFacts("", "", "loading")
 """The facts of a page that is still loading."""
 
@@ -88,6 +93,9 @@ async def evaluate_checks(site_page: VerificationPage, cases: Sequence[OutcomeCa
             if other is not None:
                 named = case.check.outcome.element or case.step.intent.element
                 verdicts[number] = held(False, f"no element has the words {named!r}; where it was is {other}")
+    if site_page.judgements is not None:
+        asked = [next(iter(each.conditions), _OTHER) for each in wanted]
+        verdicts = await site_page.judgements.complete(site_page.page, asked, verdicts)
     return CheckResults(verdicts, seen, wanted)
 
 
@@ -150,7 +158,8 @@ async def _evaluate_within(
     """Return the results; None if the page navigates away and does not answer."""
     asking = asyncio.create_task(evaluate_checks(site_page, cases))
     try:
-        done, _ = await asyncio.wait({asking}, timeout=timeout_s + ANSWER_S)
+        judges = site_page.judgements is not None and any(each.check.outcome.kind == JUDGED for each in cases)
+        done, _ = await asyncio.wait({asking}, timeout=timeout_s + (JUDGED_S if judges else ANSWER_S))
         return asking.result() if done else None
     finally:
         asking.cancel()

@@ -32,6 +32,7 @@ from kb_schema.conditions import (
     ElementVisible,
     FieldFilled,
     FieldHasValue,
+    JudgedText,
     ShowsMessage,
     TitleContains,
     UrlMatches,
@@ -381,6 +382,13 @@ def _no_console_errors(case: OutcomeCase) -> OutcomeQuery:
         return held(not errors, errors[0][:200] if errors else "no error on the console")
 
     return OutcomeQuery(lasting=True, ask=ask)
+
+
+@register_outcome("judged")
+def _judged(case: OutcomeCase) -> OutcomeQuery:
+    """It is unknown here: `check_evaluation` asks the model when all other outcomes hold."""
+    judged = JudgedText(type="judged", statement=case.value, judged_by="model")
+    return OutcomeQuery((judged,), lasting=True)
 
 
 def _none(*conditions: Condition) -> Combined:

@@ -306,6 +306,11 @@ def _no_console_errors(unmet: _UnmetCase) -> tuple[str, str]:
     return "no error on the console", f"it has {_quote(unmet.evidence)}"
 
 
+@_WORDINGS.register("judged")
+def _judged(unmet: _UnmetCase) -> tuple[str, str]:
+    return f"a page that fits the statement {_quote(unmet.value)}", unmet.evidence
+
+
 def _text_of(element: IndexedElement) -> str:
     return element.text or element.name
 

@@ -44,7 +44,7 @@ from agent.verification.page_checks.page_identity import read_page_identity
 from agent.verification.page_checks.step_execution import build_outcome_case, open_first_page
 from agent.verification.page_checks.verification_page import VerificationPage
 from kb_schema.action_types import ACTION_TYPES, canonical
-from kb_schema.expected_outcomes import OUTCOMES
+from kb_schema.expected_outcomes import JUDGED, OUTCOMES
 from kb_schema.placeholders import SecretMissing
 from kb_schema.verification import (
     ExpectedOutcome,
@@ -335,7 +335,9 @@ class _PlanBuilder:
         """Resolve and evaluate the open outcomes; return the first that is missing, None if all hold."""
         site_page = self.site_page
         missed: _ElementMissing | None = None
-        for number, outcome in enumerate(outcomes):
+        for number, outcome in sorted(enumerate(outcomes), key=lambda each: each[1].kind == JUDGED):
+            if outcome.kind == JUDGED and missed is not None:
+                break  # a model is asked last
             if (
                 number in held
                 and not outcome_conditions.build_outcome_query(self._case(known, held[number])).lasting

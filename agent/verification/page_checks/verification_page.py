@@ -18,6 +18,8 @@ from playwright.async_api import Error as DriverError
 from agent import retry_limits
 from agent.browser.browser_profile import BrowserProfile
 from agent.events import DialogAnswered, Event
+from agent.inferencer import ModelInferencer
+from agent.judged_texts import TextJudgements
 from agent.media.secret_mask import SecretMask
 from agent.page import in_page_library
 from agent.page.errors import CoveringElement, PageError
@@ -143,6 +145,8 @@ class VerificationPage:
     """Whether the previous step's action changed the page; None: unknown."""
     pressed: bool = False
     """The last action is one that should change the page, unlike filling a field."""
+    judgements: TextJudgements | None = None
+    """Asks a language model about judged outcomes; None: they are unknown."""
     _begun: int | None = None
     """The step before whose action the state was recorded last."""
     _documents: int = 0
@@ -369,11 +373,13 @@ async def open_verification_page(
     folder: Path | None = None,
     tell: Callable[[Event], None] = lambda _event: None,
     profile: BrowserProfile | None = None,
+    judge: ModelInferencer | None = None,
 ) -> AsyncIterator[VerificationPage]:
     """Open a browser context of its own, empty or with the cookies and storage of another one (`storage`).
 
     `origins` are those beside the base URL's own in which secrets may be typed (a sign-in service's).
     `unique` is this run's word for `{unique}`; `folder` is where a picture of every step goes.
+    `judge` is asked about judged outcomes; it gets the page's text without the secrets.
     """
     hidden = Secrets()
     for value in (secrets or {}).values():
@@ -402,6 +408,7 @@ async def open_verification_page(
             hidden,
             monitor,
             origins=frozenset(map(origin_of, (base_url, *origins))),
+            judgements=None if judge is None else TextJudgements(judge, redact=hidden.redact),
         )
     finally:
         if browser.is_connected():

@@ -16,7 +16,13 @@ from kb_schema.action_types import ACTION_TYPES, action_type, canonical
 from kb_schema.base import LONGEST_TIMEOUT_S
 from kb_schema.documents import did_you_mean
 from kb_schema.excerpts import excerpt
-from kb_schema.expected_outcomes import OUTCOMES, OutcomesUnreadable, element_and_region, parse_outcomes
+from kb_schema.expected_outcomes import (
+    JUDGED,
+    OUTCOMES,
+    OutcomesUnreadable,
+    element_and_region,
+    parse_outcomes,
+)
 from kb_schema.placeholders import PlaceholderInvalid, find_secret_names, is_open, parts, secret_names
 from kb_schema.secret_placement import FIX as SECRET_FIX
 from kb_schema.verification import (
@@ -368,6 +374,12 @@ class RequirementComposer:
                     f"{excerpt(outcome.said)!r} is about an element, and the step has none",
                     f"name it: {outcome.kind}:Element{excerpt(value)}",
                 )
+        if found and all(outcome.kind == JUDGED for outcome, _ in found):
+            self.problem(
+                found[0][1],
+                "a language model's judgement must not decide alone",
+                "add an outcome to the step that needs no model, such as shows:TEXT or navigates_to:PAGE",
+            )
         return tuple(outcome for outcome, _ in found)
 
 

@@ -261,6 +261,11 @@ _phrase(
     _see("no_console_errors"),
 )
 _phrase(
+    'a model judges "it sounds like a confirmation"',
+    "(?:a|the) (?:language )?model judges (?:that )?{V}",
+    _see("judged"),
+)
+_phrase(
     'there are 3 "Row" in "Agents"',
     "there (?:are|is) (?P<number>\\d+) {E}",
     lambda said: _see("count")({**said, "value": said["number"]}),

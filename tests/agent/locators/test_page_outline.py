@@ -77,3 +77,12 @@ async def test_an_application_that_lies_over_the_whole_window_is_not_taken_for_a
     )
     text = outline_page(await scan_page(page), RefNames()).text
     assert "Save" in text
+
+
+async def test_of_controls_that_are_called_alike_the_texts_of_their_rows_are_told(page):
+    row = "<div><b>{}</b><div>ann@{}.example</div><span>Connected</span><button>Disconnect</button></div>"
+    rows = "".join(row.format(name, name.lower()) for name in ("GitHub", "Slack"))
+    await page.set_content(f"<h2>Accounts</h2>{rows}<button>Leave</button>")
+    text = outline_page(await scan_page(page), RefNames(), tells_apart=True).text
+    assert '"Disconnect" @ after GitHub ann@github.example Connected' in text, text
+    assert '"Disconnect" @ after Slack ann@slack.example Connected' in text, text

@@ -121,3 +121,18 @@ def test_a_button_that_only_leads_to_a_secret_may_be_pressed():
     assert permissions.judge(control("Add passkey"), "click", None, PAGE).may
     assert not permissions.judge(control("New password", "textbox"), "fill", "Ada", PAGE).may
     assert not permissions.judge(control("Add passkey", type="password"), "click", None, PAGE).may
+
+
+def test_of_controls_that_are_called_alike_the_one_beside_a_text_of_the_sentence_is_meant():
+    plan = SentencePlan(controls=["Disconnect"], gone_when_done=["GitLab"])
+
+    def place(here, *others, allowed=()):
+        permissions = ActPermissions("Disconnect the GitLab account", plan, {}, frozenset(allowed))
+        return permissions.judge_place("Disconnect", here, others)
+
+    assert place("GitLab alex Connected", "GitHub alex Connected").may
+    assert place("GitHub alex Connected", "Slack alex Connected").may  # neither is named
+    assert place("").may
+    wrong = place("GitHub alex Connected", "GitLab alex Connected")
+    assert (wrong.may, wrong.allow) == (False, "elsewhere")
+    assert place("GitHub alex Connected", "GitLab alex Connected", allowed=["elsewhere"]).may

@@ -22,6 +22,7 @@ ROLE_OF = {
     "/jobs": "operate",
     "/jobs/{job_id}/cancel": "operate",
     "/jobs/{job_id}/repeat": "operate",
+    "/sites/{site}/sentence": "operate",
     "/schedules/{schedule_id}/{what}": "operate",
     "/runs/{run_id}/accept": "review",
     "/sites/{site}/proposals/{proposal_id}": "review",

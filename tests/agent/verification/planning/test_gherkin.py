@@ -204,3 +204,13 @@ def test_what_no_phrase_says_is_told_with_the_nearest_examples():
     with pytest.raises(PhraseNotUnderstood) as told:
         parse_phrase('I sleect "Hindi" from "Language"')
     assert 'I select "Spanish" from "Language"' in told.value.fix
+
+
+async def test_a_models_judgement_must_not_decide_alone(tmp_path):
+    lines = 'Given I am on "/"\nWhen I click "Save"\nThen a model judges "it sounds like a confirmation"\n'
+    with pytest.raises(RequirementsInvalid) as raised:
+        await read(tmp_path / "a.feature", f"Feature: x\nScenario: y\n{lines}")
+    assert "must not decide alone" in str(raised.value)
+    assert "a.feature, line 4" in str(raised.value)
+    (found,) = await read(tmp_path / "b.feature", f'Feature: x\nScenario: y\n{lines}And I see "Saved"\n')
+    assert [each.kind for each in found.steps[-1].expected] == ["judged", "shows"]

@@ -9,7 +9,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from agent.verification.planning import read_requirements
-from kb_schema.expected_outcomes import OUTCOMES, render_outcome
+from kb_schema.expected_outcomes import JUDGED, OUTCOMES, parse_outcomes, render_outcome
 from kb_schema.verification import ExpectedOutcome
 from tests.support.requirement_files import FORMATS, PHRASES, Step, Written, said
 
@@ -59,6 +59,8 @@ def steps(draw):
     }.get(action, st.none())  # fmt: skip
     expected = draw(st.lists(outcomes(), max_size=3))
     about = [text for text in expected if element or ":" in text or OUTCOMES[text].about == "page"]
+    if all(parse_outcomes(text)[0].kind == JUDGED for text in about):
+        about.append("no_console_errors")  # a model's judgement never stands alone
     return Step(element, action, draw(value), tuple(about))
 
 
