@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from kb_schema.owner_folders import make_owner_folder
 from kb_schema.service_records import DemoOrder, MapOrder, StoredJob, TaskOrder, VerificationOrder
 from kb_store.runs.run_store import RunStore
 from periplus.errors import UserError
@@ -88,7 +89,7 @@ class _TaskWork:
         order = self._job.order
         assert isinstance(order, TaskOrder)  # noqa: S101 - `build_performers` chooses by the kind
         folder = self._places.of_job(self._job)
-        folder.mkdir(parents=True, exist_ok=True)
+        make_owner_folder(folder)
         with write_folder_mark(folder) as mark:
             body = RunJobBody(
                 store_addresses=self._places.addresses,
@@ -149,7 +150,7 @@ class _CommandWork:
 
     async def done(self) -> JobOutcome:
         folder = self._places.of_job(self._job).absolute()
-        folder.mkdir(parents=True, exist_ok=True)
+        make_owner_folder(folder)
         arguments = build_arguments(self._job, self._places)
         with (folder / OUTPUT).open("wb") as output:
             self._process = await asyncio.create_subprocess_exec(
