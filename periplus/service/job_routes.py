@@ -23,6 +23,7 @@ from kb_schema.service_records import (
 from periplus.jobs.cron_times import describe_cron, find_next_time
 from periplus.jobs.job_performers import OUTPUT, read_tail
 from periplus.jobs.job_runner import JOBS, TooManyJobs
+from periplus.jobs.job_scheduler import MOST_FOLLOWED
 from periplus.jobs.service_jobs import ServiceJobs, new_schedule_id
 from periplus.secret_names import find_secret_name
 from periplus.service.problem_details import ApiProblem, document_problems
@@ -272,8 +273,8 @@ async def make_schedule(
     responses=document_problems(401, 404, 429, 503),
 )
 async def list_schedules(jobs: Jobs) -> ScheduleList:
-    """The latest first, at most 200."""
-    found = await jobs.records.select(Schedule, limit=MOST_LISTED)
+    """The latest first."""
+    found = await jobs.records.select(Schedule, limit=MOST_FOLLOWED)
     return ScheduleList(schedules=[schedule_view(each) for each in found])
 
 
