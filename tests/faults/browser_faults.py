@@ -109,7 +109,9 @@ async def _carry_on(folder: Path, site: Mooring, first: _Command, wanted: Sequen
         _check_site(site, wanted, last)
         if last.code in (0, 5):
             break
-        if _went_on(folder / f"out{number - 1}", last):  # the loop went on without an item, and says without which
+        if _went_on(
+            folder / f"out{number - 1}", last
+        ):  # the loop went on without an item, and says without which
             _check_items(json.loads((folder / f"out{number - 1}" / "result.json").read_text()), site)
             return
         assert number <= MOST_RESUMES, f"not done after {MOST_RESUMES} resumed runs: {last.said}"
