@@ -175,8 +175,8 @@ class ActPermissions:
             return self._ask(
                 f"the address of {name!r} {danger[0].replace('_', ' ')} ({danger[1]})", danger[0], name
             )
-        if (harm := _find_harm_around(around, neutral=_content(name) <= NEUTRAL)) is not None:
-            return self._ask(f"{name!r} {harm[0].replace('_', ' ')} ({harm[1]})", harm[0], name)
+        if (told := _find_harm_around(around, neutral=_content(name) <= NEUTRAL)) is not None:
+            return self._ask(f"{name!r} {told[0].replace('_', ' ')} ({told[1]})", told[0], name)
         unsaid = sorted(_content(name) - self._implied() - NEUTRAL)
         if unsaid or not _content(name):
             words_of = f" ({', '.join(unsaid)})" if unsaid else ""
@@ -217,10 +217,7 @@ def _find_harm_around(around: PressSurroundings, *, neutral: bool) -> tuple[str,
             "deletes" if around.method.casefold() == "delete" else "submits"
         ), f"by {around.method.upper()[:20]}"
     said = [around.title, around.dialog] if neutral else [around.title]
-    for each in said:
-        if (harm := _find_harm_in_text(each)) is not None:
-            return harm
-    return None
+    return next((harm for each in said if (harm := _find_harm_in_text(each)) is not None), None)
 
 
 def _find_harm_in_text(text: str) -> tuple[str, str] | None:

@@ -105,12 +105,12 @@ function pressSurroundings(selector) {
     title: attr(el, "title"),
     action: submits ? attr(button, "formaction") || attr(form, "action") || "" : "",
     method: submits ? (override && override.value) || attr(button, "formmethod") || attr(form, "method") || "" : "",
-    dialog: dialog ? plainText(dialog) : "",
+    dialog: dialog ? textAround(dialog) : "",
   };
 }
 
 /** The text of an element without that of its controls, at most 600 characters. */
-function plainText(around) {
+function textAround(around) {
   const texts = [attr(around, "aria-label") || ""];
   const walk = document.createTreeWalker(around, NodeFilter.SHOW_TEXT);
   for (let node = walk.nextNode(); node; node = walk.nextNode()) {
