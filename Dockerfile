@@ -18,7 +18,7 @@ COPY seeds seeds
 RUN pip install --no-cache-dir --constraint constraints.txt '.[livekit,openai,anthropic,mongo-arango,verify,serve,scale,otel]'
 
 RUN useradd --create-home --uid 10001 periplus \
-    && install -d -o periplus -g periplus /data
+    && install -d -m 700 -o periplus -g periplus /data
 USER periplus
 WORKDIR /home/periplus
 ENV PERIPLUS_CHROMIUM=/usr/bin/chromium-headless-shell \

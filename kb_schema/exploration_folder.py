@@ -23,6 +23,7 @@ from kb_schema.explorations import (
     ExplorationPage,
     PageRevisit,
 )
+from kb_schema.owner_folders import make_owner_folder
 from kb_schema.page_snapshots import PageSnapshot
 from kb_schema.snapshot_folder import FACTS_SUFFIX, PAGE_SUFFIX, write_snapshot
 
@@ -94,7 +95,7 @@ class ExplorationFolder:
 
     def begin(self, exploration: Exploration) -> None:
         """Write the exploration's settings, at the start and again when it resumes. Raises `OSError`."""
-        (self.path / PAGES_FOLDER).mkdir(parents=True, exist_ok=True)
+        make_owner_folder(self.path / PAGES_FOLDER)
         self._replace(EXPLORATION_FILE, exploration)
 
     def add_page(

@@ -20,6 +20,8 @@ HEAL_TTL_S = 3_600.0
 """PACTS 9.2: per session. Every heal renews it."""
 CHECKPOINT_TTL_S = 86_400.0
 """PACTS 9.2: for replay. Every replacement renews it."""
+CLOCK_TOLERANCE_S = 2 * 86_400.0
+"""How much longer a checkpoint is kept: one written a day behind is still there for a process a day ahead."""
 RATE_TTL_S = 60.0
 """PACTS 9.2: the window in which a client's requests are counted."""
 EVENT_TTL_S = 86_400.0

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from kb_schema.execution_traces import ExecutionTrace, TraceStep
+from kb_schema.owner_folders import make_owner_folder
 from kb_schema.run_records import TraceEntry
 from kb_schema.session_reader import MANIFEST, PARTS_KEY
 from kb_schema.step_metadata import check_step_metadata
@@ -50,7 +51,7 @@ class SessionWriter:
             "turns": self.turns,
             "complete": False,
         }
-        folder.mkdir(parents=True, exist_ok=True)
+        make_owner_folder(folder)
         self._write_manifest()
 
     def begin_turn(self, task_id: str, description: str) -> None:

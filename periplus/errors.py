@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from kb_schema import KnowledgeError, Problem
+from kb_schema.owner_folders import make_owner_folder
 from kb_store import StoreError
 from periplus.exit_codes import ExitCode
 from periplus.extras import ExtraMissing, find_extra
@@ -147,7 +148,7 @@ def write_traceback(error: BaseException) -> Path | None:
     folder = Path(os.environ.get("PERIPLUS_DATA_DIR") or ".periplus") / "logs"
     path = folder / f"error-{datetime.now(UTC):%Y%m%dT%H%M%S.%f}-{os.getpid()}.log"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_owner_folder(folder)
         path.write_text(text, encoding="utf-8")
         for old in sorted(folder.glob("error-*.log"))[:-MOST_TRACEBACKS]:
             old.unlink(missing_ok=True)

@@ -11,6 +11,7 @@ import os
 import shutil
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -20,6 +21,7 @@ from agent.browser.launch import find_sandbox_obstacle
 from agent.inferencer import InferenceFailed
 from agent.media.media_tools import ESPEAK, FFMPEG, MediaError, MediaTool, run_tool
 from kb_schema.base import Model
+from kb_schema.owner_folders import is_open_to_others
 from kb_store.errors import StoreError
 from kb_store.status import store_status
 from periplus.errors import UserError
@@ -28,6 +30,7 @@ from periplus.knowledge_server import connect_knowledge_client
 from periplus.language_model import MODEL_ROLES, Role, choose_model, load_inferencer
 from periplus.rooms.room_settings import load_room_settings
 from periplus.session_setup import open_browser_context
+from periplus.settings import load_settings
 from periplus.store_selection import open_unprepared_stores
 from periplus.telemetry_setup import requested_exporter
 
@@ -71,6 +74,7 @@ async def check_installation(
         await _check_browser(),
         *[await _check_program(tool, *arguments) for tool, arguments in _PROGRAMS],
         *await _check_stores(mongodb_url, arangodb_url),
+        *_check_data_folder(load_settings().data_dir),
         await _check_rooms_server(),
         await _check_collector(),
         *await _check_models(ask=ask_models),
@@ -185,6 +189,24 @@ async def _check_stores(mongodb_url: str | None, arangodb_url: str | None) -> li
         fix = getattr(exc, "fix", None) or "`periplus kb status` says more"
         found.append(CheckResult(kind="store", name="documents", state="broken", found=str(exc), fix=fix))
     return found
+
+
+def _check_data_folder(folder: Path) -> list[CheckResult]:
+    """Say whether other users of this machine can read the stores; nothing if there is no folder yet."""
+    if not folder.is_dir():
+        return []
+    if not is_open_to_others(folder):
+        return [
+            CheckResult(
+                kind="store", name="data folder", state="works", found=f"{folder}, for its owner only"
+            )
+        ]
+    return [
+        CheckResult(
+            kind="store", name="data folder", state="missing", fix=f"chmod -R go-rwx {folder}",
+            found=f"{folder} can be read by other users of this machine; stored sessions are in it",
+        )
+    ]  # fmt: skip
 
 
 async def _check_rooms_server() -> CheckResult:

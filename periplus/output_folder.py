@@ -10,8 +10,10 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from kb_schema.owner_folders import make_owner_folder
 from kb_schema.session_reader import MANIFEST
 from periplus.errors import UserError
+from periplus.settings import load_settings
 
 TRACES = "traces"
 """The subfolder of `out` with the traces of recordings."""
@@ -32,9 +34,15 @@ def check_output_folder(folder: Path) -> Path:
 
 
 def prepare_output_folder(folder: Path) -> Path:
-    """Create the folder if necessary and return it. Raises `UserError` if it is a file or contains a session."""
+    """Create the folder if necessary and return it. Within the data directory it is for its owner only.
+
+    Raises `UserError` if it is a file or contains a session.
+    """
     check_output_folder(folder)
+    data = load_settings().data_dir
     try:
+        if folder.absolute().is_relative_to(data.absolute()):
+            make_owner_folder(folder)
         folder.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError) as exc:
         raise UserError(f"{folder} is a file, or inside of one", fix="name a folder with --out") from exc

@@ -446,6 +446,7 @@ class ActionRunner:
             allowed_origins=session.allowed_origins,
             secret=action_types.ACTION_TYPES[name].types_text and self._is_secret(call),
             secret_fields_only=session.secret_fields_only,
+            keep_secret=session.context.keep_secret,
             modifiers=call.modifiers,
             drop=call.drop,
             place=call.place,

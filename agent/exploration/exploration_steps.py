@@ -225,7 +225,9 @@ class ExplorationStepRunner:
         await self.rules.pace.turn()
         arrival = await self.tab.open(first.url)
         self._touched = bool(way)
-        if arrival.outcome == "timeout" or ABORTED in arrival.message:  # the previous page may have blocked it
+        if (
+            arrival.outcome == "timeout" or ABORTED in arrival.message
+        ):  # the previous page may have blocked it
             await self.tab.close()
             arrival = await self.tab.open(first.url)
         await self._stand(arrival)

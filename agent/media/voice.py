@@ -23,6 +23,7 @@ from uuid import uuid4
 
 from agent.media.espeak_words import NO_VOICE
 from agent.media.media_tools import ESPEAK, MediaError, MediaTool, MediaToolFailed, run_tool
+from kb_schema.owner_folders import make_owner_folder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -134,7 +135,7 @@ class EspeakVoice:
         ESPEAK.require()
         self._own_folder = tempfile.TemporaryDirectory(prefix="periplus-voice-") if folder is None else None
         self._folder = Path(self._own_folder.name) if self._own_folder else folder or Path()
-        self._folder.mkdir(parents=True, exist_ok=True)
+        make_owner_folder(self._folder)
         slowest, fastest = SPEED_LIMITS_WPM
         wpm = min(fastest, max(slowest, round(WORDS_PER_MINUTE * _positive(speed))))
         self._voice, self._wpm, self._pitch, self._speed = voice, wpm, pitch, speed

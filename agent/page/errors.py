@@ -165,6 +165,14 @@ class FieldNotForSecrets(PageError):
         )
 
 
+class SecretKept(PageError):
+    """A step would take a secret out of the field that it was typed into. Nothing was done."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(f"{reason}; nothing was pressed (Enter, Tab and Escape are)")
+
+
 class NavigationFailed(PageError):
     """The page at a URL could not be loaded."""
 

@@ -64,6 +64,7 @@ from agent.page.guarded_input import (
 from agent.page.live_selectors import summarize_selector
 from agent.page.origin_rule import check_origin
 from agent.page.page_tools import call_page_tool
+from agent.page.secret_holders import check_drag, check_key, keep_held_text
 from agent.page.secret_typing import type_secret
 from agent.page.typed_texts import ShownText
 from kb_schema.action_calls import DropPlace, Modifier, Place
@@ -326,6 +327,7 @@ async def _drag(order: ActionOrder) -> None:
     drop = order.request.drop
     if drop is None:
         raise ActionMisused(order.action, "needs `drop`, the place where it ends")
+    await check_drag(order, (await order.gated()).element)
     await drag_element(order.page, order.action, order.judged, drop)
 
 
@@ -389,6 +391,7 @@ async def _append_text(order: ActionOrder) -> None:
     if order.request.secret:
         await type_secret(order, element, keys=order.pace.key_delay_s > 0, replace=False)
         await _commit(order, element)
+        await keep_held_text(order, element)
         return
     before = ShownText.read(await in_page_library.call_on(page, "shownText", element, ""))
     if not await in_page_library.call_on(page, "caretToEnd", element):
@@ -419,6 +422,7 @@ async def _clear(order: ActionOrder) -> None:
 
 @register_performer("press")
 async def _press(order: ActionOrder) -> None:
+    await check_key(order, None if order.target is None else (await order.gated()).element)
     if order.target is not None:
         await focus_element(order.page, order.judged)
     await order.page.keyboard.press(order.text)
@@ -431,6 +435,7 @@ async def _replace_text(order: ActionOrder, gated: GatedElement, text: str) -> N
     if order.request.secret and text:
         await type_secret(order, element, keys=paced)
         await _commit(order, element)
+        await keep_held_text(order, element)
         return
     editor = await in_page_library.call_on(order.page, "selectInEditor", element)
     if editor is False:

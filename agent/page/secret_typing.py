@@ -17,7 +17,7 @@ from agent.page.action_requests import ActionOrder
 from agent.page.actionability_gate import ElementVanished
 from agent.page.errors import FieldNotForSecrets
 from agent.page.origin_rule import check_element_origin
-from kb_schema.secret_fields import is_secret_autocomplete, names_a_secret
+from agent.page.secret_holders import is_for_secrets, mark_holder
 
 
 async def type_secret(
@@ -31,6 +31,7 @@ async def type_secret(
     await check_element_origin(page, element, allowed)
     if order.request.secret_fields_only:
         await _check_field(order, element)
+    await mark_holder(order, element)
     kind = await in_page_library.call_on(page, "secretField", element, replace)
     if not kind["focused"]:
         raise ElementVanished("the focus went elsewhere after it was judged")
@@ -50,7 +51,5 @@ async def type_secret(
 async def _check_field(order: ActionOrder, element: ElementHandle) -> None:
     """Raise `FieldNotForSecrets` unless the page itself shows that a field is for a secret."""
     field = await in_page_library.call_on(order.page, "fieldNames", element)
-    if field["type"] == "password" or is_secret_autocomplete(field["autocomplete"]):
-        return
-    if not names_a_secret(field["names"]):
+    if not is_for_secrets(field):
         raise FieldNotForSecrets(next(filter(None, field["names"]), "the field"))

@@ -75,6 +75,9 @@ NEUTRAL = frozenset(
     ]
 )
 """Words of controls that say nothing of what is done."""
+_HARM = frozenset({"deletes", "pays", "sends", "signs_out"})
+_LONGEST_TEXT = 80
+"""Words of a title or a dialog that are looked at."""
 STEPPING = frozenset(
     stem(each)
     for each in [
@@ -119,6 +122,23 @@ class ActJudgement:
 MAY = ActJudgement()
 
 
+@dataclass(frozen=True, slots=True)
+class PressSurroundings:
+    """What decides what a press does beside the words of the control. The page tells it."""
+
+    title: str = ""
+    action: str = ""
+    """Address to which the press submits its form."""
+    method: str = ""
+    """The method of that form, or of its hidden field `_method`."""
+    dialog: str = ""
+    """The text of the dialog around it, without that of its controls."""
+
+
+NOTHING_AROUND = PressSurroundings()
+_SAFE_METHODS = frozenset({"", "get", "post", "dialog"})
+
+
 @dataclass(slots=True)
 class ActPermissions:
     """The permissions of one run."""
@@ -131,7 +151,14 @@ class ActPermissions:
     _pressed: set[tuple[str, str]] = field(default_factory=set)
     """Words of the presses that were done, and the address without its query."""
 
-    def judge(self, element: IndexedElement, action: str, value: str | None, url: str) -> ActJudgement:
+    def judge(
+        self,
+        element: IndexedElement,
+        action: str,
+        value: str | None,
+        url: str,
+        around: PressSurroundings = NOTHING_AROUND,
+    ) -> ActJudgement:
         """Return whether the act may be done on that element of the page at `url`."""
         names = _list_names(element)
         name = names[0] if names else ""
@@ -142,7 +169,7 @@ class ActPermissions:
             return ActJudgement(f"{name or 'a field'!r} takes a secret or a file: a person has to fill it in")
         if action in ENTERS:
             return self._judge_entry(name, action, value)
-        return self._judge_press(element, names, url) if action in PRESSES else MAY
+        return self._judge_press(element, names, url, around) if action in PRESSES else MAY
 
     def judge_place(self, name: str, here: str, others: Sequence[str]) -> ActJudgement:
         """Return whether one of several controls that are called alike may be pressed: another one may stand beside a text that
@@ -167,16 +194,13 @@ class ActPermissions:
         """Note a person's yes."""
         self.allowed = {*self.allowed, fold(name)}
 
-    def _judge_press(self, element: IndexedElement, names: list[str], url: str) -> ActJudgement:
+    def _judge_press(
+        self, element: IndexedElement, names: list[str], url: str, around: PressSurroundings
+    ) -> ActJudgement:
         name = names[0] if names else ""
-        for each in names:
-            if (harm := find_harm_in_words(each)) is not None:
-                return self._ask(f"{name!r} {harm[0].replace('_', ' ')} ({harm[1]})", harm[0], name)
-        href = element.attributes.get("href", "")
-        if href and (danger := find_danger_in_address(href)) is not None:
-            return self._ask(
-                f"the address of {name!r} {danger[0].replace('_', ' ')} ({danger[1]})", danger[0], name
-            )
+        harm = _find_harm(element, names, around)
+        if harm is not None:
+            return self._ask(harm[1], harm[0], name)
         beside = "" if name else element.near.before.strip()
         if beside:  # a control without words
             return self._ask(f"the sentence does not imply to press what is after {beside!r}", beside, beside)
@@ -208,6 +232,39 @@ class ActPermissions:
     def _implied(self) -> frozenset[str]:
         said = [self.sentence, *self.plan.controls, *self.plan.entered, *self.values.values()]
         return frozenset(stem for each in said for stem in _content(each))
+
+
+def _find_harm_around(around: PressSurroundings, *, neutral: bool) -> tuple[str, str] | None:
+    """Return the danger that the surroundings of a press tell. `neutral`: the control's own words say nothing."""
+    danger = find_danger_in_address(around.action) if around.action else None
+    if danger is not None and danger[0] in _HARM:
+        return danger[0], f"its form goes to {danger[1]}"
+    if around.method.casefold() not in _SAFE_METHODS:
+        return (
+            "deletes" if around.method.casefold() == "delete" else "submits"
+        ), f"by {around.method.upper()[:20]}"
+    said = [around.title, around.dialog] if neutral else [around.title]
+    return next((harm for each in said if (harm := _find_harm_in_text(each)) is not None), None)
+
+
+def _find_harm_in_text(text: str) -> tuple[str, str] | None:
+    """Return the danger that a sentence tells: its verbs may be inflected, and stand anywhere in it."""
+    said = text.split()[:_LONGEST_TEXT]
+    for number, first in enumerate(said):
+        for verb in _list_verbs(first):
+            if (harm := find_harm_in_words(" ".join([verb, *said[number + 1 : number + 5]]))) is not None:
+                return harm[0], f"{first!r} is said with it"
+    return None
+
+
+def _list_verbs(word: str) -> list[str]:
+    """Return a word and the verbs that it may be a form of: `deletes`, `deleted`, `removing`."""
+    plain = word.strip(".,:;!?\"'()").casefold()
+    found = [plain]
+    for ending, whole in (("s", ""), ("d", ""), ("ed", ""), ("ing", ""), ("ing", "e"), ("ion", "e")):
+        if plain.endswith(ending) and len(plain) > len(ending) + 2:
+            found.append(plain.removesuffix(ending) + whole)
+    return found
 
 
 def _stands_in(said: str, whole: str) -> bool:
@@ -247,3 +304,18 @@ def _is_switch(element: IndexedElement) -> bool:
 def _press_key(element: IndexedElement, url: str) -> tuple[str, str]:
     names = _list_names(element)
     return fold(names[0] if names else element.near.before), url.partition("#")[0].partition("?")[0]
+
+
+def _find_harm(
+    element: IndexedElement, names: Sequence[str], around: PressSurroundings
+) -> tuple[str, str] | None:
+    """Return the danger of a press and what shows it: its words, its address, or what is around it; None if nothing does."""
+    name = names[0] if names else ""
+    for each in names:
+        if (harm := find_harm_in_words(each)) is not None:
+            return harm[0], f"{name!r} {harm[0].replace('_', ' ')} ({harm[1]})"
+    href = element.attributes.get("href", "")
+    if href and (danger := find_danger_in_address(href)) is not None:
+        return danger[0], f"the address of {name!r} {danger[0].replace('_', ' ')} ({danger[1]})"
+    told = _find_harm_around(around, neutral=_content(name) <= NEUTRAL)
+    return None if told is None else (told[0], f"{name!r} {told[0].replace('_', ' ')} ({told[1]})")

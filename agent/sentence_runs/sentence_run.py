@@ -30,8 +30,16 @@ from agent.locators.page_index import IndexedElement
 from agent.locators.page_outline import RefNames, outline_page, tell_places
 from agent.locators.page_scan import scan_page
 from agent.locators.stable_selectors import choose_selectors
+from agent.page import in_page_library
 from agent.page.errors import PageError, PageGone, ScriptFailed
-from agent.sentence_runs.act_permissions import ACTIONS, PRESSES, TYPED, ActJudgement, ActPermissions
+from agent.sentence_runs.act_permissions import (
+    ACTIONS,
+    PRESSES,
+    TYPED,
+    ActJudgement,
+    ActPermissions,
+    PressSurroundings,
+)
 from agent.sentence_runs.change_evidence import ChangeEvidence, wait_for_answer
 from kb_schema.run_records import EvidenceLevel, RunResult, RunStatus, StepRecord
 from kb_schema.selectors import Selector
@@ -305,17 +313,26 @@ class SentenceRun:
                 else f"no action {act.action!r}"
             )
         session, element = self.engine.session, shown.index.elements[at]
-        judged = self.permissions.judge(element, act.action, act.value, _place(shown, session.page.url))
+        try:
+            (choice,) = await choose_selectors(session.page, shown.index, [at], secrets=session.secret_fields)
+            if choice.selector is None:
+                return f"{act.element} cannot be found again"
+            written = choice.selector.model_dump_json()
+            seen = await in_page_library.call(session.page, "pressSurroundings", written)
+        except (PageGone, ScriptFailed, PageRefused) as exc:
+            return f"the page does not answer: {exc}"
+        if seen is None:
+            return f"{act.element} cannot be found again"
+        around = PressSurroundings(**{name: text or "" for name, text in seen.items()})
+        judged = self.permissions.judge(
+            element, act.action, act.value, _place(shown, session.page.url), around
+        )
         if judged.may and act.action in PRESSES:
             judged = self._judge_place(element, shown)
         if not judged.may and not await self._person_says_yes(judged):
             self._asked_for = judged
             return f"not done, a person's yes is needed: {judged.reason}"
-        try:
-            (choice,) = await choose_selectors(session.page, shown.index, [at], secrets=session.secret_fields)
-        except (PageGone, ScriptFailed, PageRefused) as exc:
-            return f"the page does not answer: {exc}"
-        return (element, choice.selector) if choice.selector else f"{act.element} cannot be found again"
+        return element, choice.selector
 
     def _judge_place(self, element: IndexedElement, shown: ShownPage) -> ActJudgement:
         """Return whether the control may be pressed among those of the page that are called like it."""

@@ -18,6 +18,7 @@ from pydantic import ValidationError
 
 from kb_schema.base import Model
 from kb_schema.operating_system import lock_file
+from kb_schema.owner_folders import make_owner_folder
 from kb_store.audit.audit_entry import BEGINNING, AuditEntry, AuditEvent, Interval
 
 LOG, HEAD, LOCK = "audit.jsonl", "head.json", "lock"
@@ -213,7 +214,7 @@ class AuditLog:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_owner_folder(self.folder)
         with self._open_private(LOCK, os.O_RDWR | os.O_CREAT) as lock, lock_file(lock.fileno()):
             yield
 

@@ -18,6 +18,7 @@ from kb_schema.base import Model
 from kb_schema.run_records import Artifact, Metric, RunEnding, RunStatus, StoredRun, StoredStep
 from kb_schema.run_storage import (
     CHECKPOINT_TTL_S,
+    CLOCK_TOLERANCE_S,
     EVENT_TTL_S,
     HEAL_TTL_S,
     LOCATOR_TTL_S,
@@ -306,7 +307,8 @@ class MongoRunStore:
         """
         check_size(checkpoint, self._max_checkpoint_bytes)
         now = self._moment()
-        document = {**flatten_model(checkpoint), "expires_at": now + timedelta(seconds=CHECKPOINT_TTL_S)}
+        kept_s = CHECKPOINT_TTL_S + CLOCK_TOLERANCE_S
+        document = {**flatten_model(checkpoint), "expires_at": now + timedelta(seconds=kept_s)}
         key = {"run_id": checkpoint.run_id, "name": checkpoint.name}
         for _ in range(_ATTEMPTS):
             async with self._connection.asking() as database:

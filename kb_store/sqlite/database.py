@@ -18,6 +18,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar
 
+from kb_schema.owner_folders import make_owner_file, make_owner_folder
 from kb_store.errors import StoreCorrupt, StoreUnavailable
 
 FORMAT = 1
@@ -138,7 +139,8 @@ class SqliteDatabase:
 
     def _opened(self) -> sqlite3.Connection:
         if self._connection is None:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            make_owner_folder(self.path.parent)
+            make_owner_file(self.path)  # SQLite gives its log and index the same mode
             # isolation_level None: transactions are begun and ended explicitly here.
             connection = sqlite3.connect(
                 self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False

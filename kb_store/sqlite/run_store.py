@@ -14,6 +14,7 @@ from kb_schema.base import Model
 from kb_schema.run_records import Artifact, Metric, RunEnding, RunStatus, StoredRun, StoredStep
 from kb_schema.run_storage import (
     CHECKPOINT_TTL_S,
+    CLOCK_TOLERANCE_S,
     EVENT_TTL_S,
     HEAL_TTL_S,
     LOCATOR_TTL_S,
@@ -300,7 +301,7 @@ class SqliteRunStore:
         """Replace in one transaction, in which only unexpired checkpoints count."""
         check_size(checkpoint, self._max_checkpoint_bytes)
         now = self._now()
-        values = {**_row(checkpoint), "expires": now + CHECKPOINT_TTL_S}
+        values = {**_row(checkpoint), "expires": now + CHECKPOINT_TTL_S + CLOCK_TOLERANCE_S}
 
         def work(db: sqlite3.Connection) -> None:
             _sweep(db, now)

@@ -21,6 +21,7 @@ from mcp.server.auth.provider import AccessToken
 from pydantic import AwareDatetime, Field, ValidationError
 
 from kb_schema.base import LocalId, Model
+from kb_schema.owner_folders import make_owner_folder
 from mcp_server.errors import KnowledgeServerError
 from mcp_server.security.access_scopes import READ, REVIEW, SCOPES, WRITE, AccessScope
 
@@ -147,7 +148,7 @@ class TokenFile:
         """All or nothing, and for the owner's eyes only."""
         scratch = self.path.with_name(f".{self.path.name}.{os.getpid()}")
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            make_owner_folder(self.path.parent)
             with os.fdopen(os.open(scratch, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "w") as file:
                 file.write(content.model_dump_json(indent=1) + "\n")
             scratch.replace(self.path)

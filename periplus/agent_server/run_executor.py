@@ -16,6 +16,7 @@ from playwright.async_api import Browser, BrowserContext
 from agent.events import Event, StepEnded, StepStarted
 from agent.execution.stop_request import RunStopped, StopRequest
 from agent.inferencer import ModelInferencer
+from kb_schema.owner_folders import make_owner_folder
 from kb_schema.run_records import RunResult
 from kb_store import StoreError, Stores
 from kb_store.runs.run_store import RunStore
@@ -217,7 +218,7 @@ class RunExecutor:
         while (folder / SESSION).exists():
             number += 1
             folder = self._folder / f"{run_id}-{number}"
-        folder.mkdir(parents=True, exist_ok=True)
+        make_owner_folder(folder)
         return folder
 
     @asynccontextmanager

@@ -21,6 +21,7 @@ from agent.page.errors import PageError
 from agent.run_records.session_trace import SessionTrace
 from agent.session import Session
 from kb_schema import KnowledgeBase, SourcedDocument, assemble, parse_document
+from kb_schema.owner_folders import make_owner_folder
 from kb_schema.url_patterns import origin_of
 from kb_store import Stores
 from kb_store.runs.run_store import RunStore
@@ -320,7 +321,7 @@ class _ActRecorder:
         if not isinstance(event, ActionDone):
             return
         if self._trace is None:
-            self._folder.parent.mkdir(parents=True, exist_ok=True)
+            make_owner_folder(self._folder.parent)
             self._trace = SessionTrace(
                 self._folder, website_id=self._website_id, context=self._session.context
             )

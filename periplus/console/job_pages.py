@@ -34,10 +34,11 @@ from periplus.errors import UserError
 from periplus.jobs.cron_times import describe_cron, find_next_time
 from periplus.jobs.job_performers import OUTPUT, read_tail
 from periplus.jobs.job_runner import JOBS
+from periplus.jobs.job_scheduler import MOST_FOLLOWED
 from periplus.service.job_routes import RECORD_ID, end_job, find_job, save_schedule, submit_order
 from periplus.service.problem_details import ApiProblem
 
-MOST_PAST, MOST_SCHEDULES = 30, 100
+MOST_PAST = 30
 OF_A_SCHEDULE = 10
 OUTPUT_SHOWN = 20_000
 """Bytes of a command's output that a page shows."""
@@ -107,7 +108,7 @@ async def jobs_page(request: Request, parts: ConsoleContextParam) -> Response:
     jobs = require_jobs(parts.jobs)
     going_on = await jobs.records.select(StoredJob, states=OPEN_STATES, oldest_first=True)
     newest = await jobs.records.select(StoredJob, limit=MOST_PAST)
-    schedules = await jobs.records.select(Schedule, limit=MOST_SCHEDULES)
+    schedules = await jobs.records.select(Schedule, limit=MOST_FOLLOWED)
     orders = [*(each.order for each in (*going_on, *newest)), *(each.order for each in schedules)]
     names = await _knowledge(parts, orders)
     return render(

@@ -80,7 +80,7 @@ class OrderChecker:
 
     def _check_file(self, name: str) -> None:
         path = self.files / name
-        if not self._is_inside(path):
+        if "\0" in name or not self._is_inside(path):
             raise UserError(
                 f"{name!r} is not in the folder of files",
                 fix=f"put it into the folder `{self.files.name}` of the service",

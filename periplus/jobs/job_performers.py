@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from kb_schema.owner_folders import make_owner_folder
 from kb_schema.service_records import (
     DemoOrder,
     MapOrder,
@@ -115,7 +116,7 @@ class _RunWork:
         assert isinstance(order, TaskOrder | SentenceOrder)  # noqa: S101 - `build_performers` chooses by the kind
         task = order if isinstance(order, TaskOrder) else None
         folder = self._places.of_job(self._job)
-        folder.mkdir(parents=True, exist_ok=True)
+        make_owner_folder(folder)
         with write_folder_mark(folder) as mark:
             body = RunJobBody(
                 store_addresses=self._places.addresses,
@@ -188,7 +189,7 @@ class _CommandWork:
 
     async def done(self) -> JobOutcome:
         folder = self._places.of_job(self._job).absolute()
-        folder.mkdir(parents=True, exist_ok=True)
+        make_owner_folder(folder)
         arguments = build_arguments(self._job, self._places)
         with (folder / OUTPUT).open("wb") as output:
             self._process = await asyncio.create_subprocess_exec(

@@ -22,7 +22,10 @@ from periplus.jobs.cron_times import find_next_time, iterate_times
 
 SCHEDULER_LEASE = "scheduler"
 LEASE_S = 30.0
-MOST_SCHEDULES = 1_000
+MOST_SCHEDULES = 200
+"""That can be made."""
+MOST_FOLLOWED = 1_000
+"""That are followed and listed: earlier versions allowed so many."""
 MOST_DUE = 10_000
 """Due times of one schedule that are looked at in one turn; the rest comes with the next turn."""
 MOST_TOLD_APART = 20
@@ -48,7 +51,7 @@ class JobScheduler:
     async def decide_due_times(self) -> datetime | None:
         """Make the jobs of all due times until now; return the next due time. Raises `StoreError`."""
         nexts = []
-        for schedule in await self._records.select(Schedule, states=["active"], limit=MOST_SCHEDULES):
+        for schedule in await self._records.select(Schedule, states=["active"], limit=MOST_FOLLOWED):
             try:
                 nexts.append(await self._decide(schedule))
             except UserError as exc:  # a zone that this machine does not know

@@ -45,6 +45,7 @@ from agent.optimization.suite_runner import (
 from agent.verification.generation.generated_files import is_as_generated
 from agent.verification.generation.known_elements import known_element
 from kb_schema.fingerprints import Fingerprint
+from kb_schema.owner_folders import make_owner_folder
 from kb_schema.suite_optimization import (
     MAX_PATCHES,
     ExecutionMode,
@@ -342,7 +343,7 @@ class KnownElementStore:
                 known[_key(each.test_id, each.selector)] = each.fingerprint.model_dump(
                     mode="json", exclude_none=True
                 )
-        self._file.parent.mkdir(parents=True, exist_ok=True)
+        make_owner_folder(self._file.parent)
         beside = self._file.with_suffix(".new")
         beside.write_text(json.dumps(known), encoding="utf-8")
         beside.replace(self._file)

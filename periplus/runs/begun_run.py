@@ -11,6 +11,7 @@ from pathlib import Path
 
 from pydantic import AwareDatetime, BaseModel, ValidationError
 
+from kb_schema.owner_folders import make_owner_folder
 from kb_store.runs.run_store import RunStore
 from periplus.errors import UserError
 
@@ -30,7 +31,7 @@ def note_begun_run(data_dir: Path, run_id: str, subject: str) -> None:
     """Write the note; a folder that cannot be written has none."""
     note = BegunRun(run_id=run_id, subject=subject, at=datetime.now(UTC))
     with suppress(OSError):
-        data_dir.mkdir(parents=True, exist_ok=True)
+        make_owner_folder(data_dir)
         (data_dir / FILE).write_text(note.model_dump_json(), encoding="utf-8")
 
 

@@ -16,6 +16,7 @@ from periplus.service.collection_runner import (
     CollectionRunner,
     CollectionState,
 )
+from periplus.service.operation_links import document_links
 from periplus.service.problem_details import ApiProblem, document_problems
 from periplus.service.refusals import translate_refusals
 
@@ -105,7 +106,10 @@ CollectionId = Annotated[
     response_model=CollectionView,
     summary="Run a task many times",
     tags=["collections"],
-    responses=document_problems(401, 403, 404, 413, 422, 429, 503),
+    responses={
+        202: document_links("collection_id", "get_collection", "cancel_collection"),
+        **document_problems(401, 403, 404, 413, 422, 429, 503),
+    },
 )
 async def begin_collection(body: CollectionRequest, runner: Runner, response: Response) -> CollectionView:
     """Collections run one after the other. The traces are made into a workflow with `periplus synthesize`."""

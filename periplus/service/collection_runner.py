@@ -18,6 +18,7 @@ from typing import Literal
 from pydantic import JsonValue, ValidationError
 
 from kb_schema.knowledge_base import KnowledgeBase
+from kb_schema.owner_folders import make_owner_folder
 from mcp_server.knowledge.view_cache import ViewCache
 from periplus.fleet.input_rows import InputRow
 from periplus.fleet.local_fleet import LocalFleet, open_local_fleet
@@ -104,7 +105,7 @@ class CollectionRunner:
         rows = _make_rows(knowledge, order)
         collection_id = new_run_id()
         folder = self._folder / collection_id
-        folder.mkdir(parents=True)
+        make_owner_folder(folder)
         inputs = write_input_rows(rows, folder)
         collection = RunCollection(
             collection_id=collection_id,

@@ -23,6 +23,7 @@ import structlog
 from pydantic import ValidationError
 
 from kb_schema.base import Model
+from kb_schema.owner_folders import make_owner_folder
 from mcp_server.security.access_scopes import REVIEW, WRITE
 from mcp_server.security.bearer_tokens import FileTokenVerifier, TokenEntry, digest_token
 from periplus.service.single_sign_on import OidcSettings
@@ -205,7 +206,7 @@ def load_session_key(path: Path) -> bytes:
     If it cannot be written, the key lasts as long as this process.
     """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_owner_folder(path.parent)
         with os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
             key = secrets.token_bytes(KEY_BYTES)
             file.write(key)

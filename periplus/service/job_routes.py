@@ -24,8 +24,10 @@ from kb_schema.service_records import (
 from periplus.jobs.cron_times import describe_cron, find_next_time
 from periplus.jobs.job_performers import OUTPUT, read_tail
 from periplus.jobs.job_runner import JOBS, TooManyJobs
+from periplus.jobs.job_scheduler import MOST_FOLLOWED
 from periplus.jobs.service_jobs import ServiceJobs, new_schedule_id
 from periplus.secret_names import find_secret_name
+from periplus.service.operation_links import document_links
 from periplus.service.problem_details import ApiProblem, document_problems
 from periplus.service.refusals import translate_refusals
 
@@ -173,7 +175,10 @@ ScheduleId = Annotated[str, InPath(pattern=RECORD_ID, description="As `POST /api
     response_model=JobView,
     summary="Run a task, a verification, a map or a demo",
     tags=["jobs"],
-    responses=document_problems(401, 403, 404, 413, 422, 429, 503),
+    responses={
+        202: document_links("job_id", "get_job", "get_job_output", "cancel_job"),
+        **document_problems(401, 403, 404, 413, 422, 429, 503),
+    },
 )
 async def begin_job(
     request: Request,
@@ -257,7 +262,12 @@ async def cancel_job(job_id: JobId, jobs: Jobs) -> JobView:
     response_model=ScheduleView,
     summary="Make a schedule",
     tags=["schedules"],
-    responses=document_problems(401, 403, 404, 413, 422, 429, 503),
+    responses={
+        201: document_links(
+            "schedule_id", "get_schedule", "pause_schedule", "resume_schedule", "delete_schedule"
+        ),
+        **document_problems(401, 403, 404, 413, 422, 429, 503),
+    },
 )
 async def make_schedule(
     request: Request, response: Response, body: ScheduleRequest, jobs: Jobs
@@ -276,8 +286,8 @@ async def make_schedule(
     responses=document_problems(401, 404, 429, 503),
 )
 async def list_schedules(jobs: Jobs) -> ScheduleList:
-    """The latest first, at most 200."""
-    found = await jobs.records.select(Schedule, limit=MOST_LISTED)
+    """The latest first."""
+    found = await jobs.records.select(Schedule, limit=MOST_FOLLOWED)
     return ScheduleList(schedules=[schedule_view(each) for each in found])
 
 

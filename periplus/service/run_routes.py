@@ -19,6 +19,7 @@ from kb_schema.verification import OfferedElement, VerificationSummary
 from kb_store.audit.audit_recorder import record_async
 from kb_store.runs.run_store import RunStore
 from periplus.service.offered_elements import OfferedElements
+from periplus.service.operation_links import document_links
 from periplus.service.problem_details import ApiProblem, document_problems
 from periplus.service.requirement_requests import ClientPermissions, build_requirement
 from periplus.service.rest_models import (
@@ -78,7 +79,6 @@ def get_run_routes_context(request: Request) -> RunRoutesContext:
 
 
 _ABOUT_IT = ("get_run", "get_steps", "get_events", "cancel", "list_artifacts")
-_LINKED = {"req_id": "$response.body#/req_id"}
 
 router = APIRouter()
 RunRoutesContextParam = Annotated[RunRoutesContext, Depends(get_run_routes_context)]
@@ -104,7 +104,7 @@ OfRun = Annotated[
     responses={
         202: {
             "headers": {"Location": {"description": "The run's address.", "schema": {"type": "string"}}},
-            "links": {name: {"operationId": name, "parameters": _LINKED} for name in _ABOUT_IT},
+            **document_links("req_id", *_ABOUT_IT),
         },
         **document_problems(401, 403, 409, 413, 422, 429, 503),
     },

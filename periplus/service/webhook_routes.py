@@ -15,6 +15,7 @@ from periplus.jobs.service_jobs import ServiceJobs
 from periplus.jobs.webhook_delivery import MOST_WEBHOOKS
 from periplus.runs.task_runs import new_run_id
 from periplus.service.job_routes import RECORD_ID, Jobs, name_asker, refuse_secret_names
+from periplus.service.operation_links import document_links
 from periplus.service.problem_details import ApiProblem, document_problems
 from periplus.service.refusals import translate_refusals
 
@@ -90,7 +91,10 @@ WebhookId = Annotated[str, InPath(pattern=RECORD_ID, description="As `POST /api/
     response_model=NewWebhook,
     summary="Make a webhook",
     tags=["webhooks"],
-    responses=document_problems(401, 403, 404, 413, 422, 429, 503),
+    responses={
+        201: document_links("webhook_id", "list_deliveries", "ping_webhook", "delete_webhook"),
+        **document_problems(401, 403, 404, 413, 422, 429, 503),
+    },
 )
 async def make_webhook(request: Request, body: WebhookRequest, jobs: Jobs) -> NewWebhook:
     """Messages are signed with the secret in the answer, and sent again for nine hours if they fail."""

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from kb_schema.base import Model
 from kb_schema.execution_traces import ExecutionTrace
+from kb_schema.owner_folders import make_owner_folder
 from periplus.settings import load_settings
 
 FOLDER = "workflow_traces"
@@ -34,7 +35,7 @@ def note_workflow_traces(
     """Note the traces of a workflow; replaces an earlier note."""
     folders = tuple(str(Path(each.session_dir).absolute()) for each in traces if each.session_dir)
     path = _find_path(website_id, workflow_id)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_owner_folder(path.parent)
     note = WorkflowTraces(website_id=website_id, workflow_id=workflow_id, task=task, folders=folders)
     path.write_text(note.model_dump_json(indent=2), encoding="utf-8")
 

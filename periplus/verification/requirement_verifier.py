@@ -238,6 +238,7 @@ class RequirementVerifier:
                         secrets,
                         folder,
                         origins=origins,
+                        for_client=site is not None,
                         login_website=(site and site.website_id) or website_id,
                         run_id=run_id,
                         tell=publish,
@@ -286,6 +287,7 @@ class RequirementVerifier:
         folder: Path,
         *,
         origins: tuple[str, ...],
+        for_client: bool,
         login_website: str,
         run_id: str,
         tell: Callable[[Event], None],
@@ -298,7 +300,9 @@ class RequirementVerifier:
             others = find_secrets(self._settings.requirements, self._settings.secrets, strict=False)
             known = {**others, **secrets}
             login = await self._logins.sign_in(requirement, base_url, login_website, known, lane=lane)
-            target = VerificationTarget(base_url, website_id, login.storage, login.by, origins)
+            target = VerificationTarget(
+                base_url, website_id, login.storage, login.by, origins, secret_fields_only=for_client
+            )
             suite = self._suite(folder, base_url)
             suite.login = login.plan or suite.login
             open_page = partial(

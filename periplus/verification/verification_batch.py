@@ -21,6 +21,7 @@ from agent.execution.stop_request import RunStopped, StopRequest
 from agent.verification.generation.generated_files import sha256
 from agent.verification.reports import read_verdict, write_verdict
 from kb_schema.base import Model
+from kb_schema.owner_folders import make_owner_folder
 from kb_schema.verification import Requirement, VerdictReport
 from periplus.errors import UserError
 from periplus.foreign_input import DEFAULT_BUDGET
@@ -96,7 +97,7 @@ class VerificationBatch(Model):
 def keep_batch(batch: VerificationBatch, data_dir: Path) -> None:
     """Save the manifest, before anything begins."""
     folder = data_dir / FOLDER
-    folder.mkdir(parents=True, exist_ok=True)
+    make_owner_folder(folder)
     (folder / f"{batch.batch_id}.json").write_text(batch.model_dump_json(indent=2), encoding="utf-8")
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
+from kb_schema.owner_folders import make_owner_file, make_owner_folder
 from kb_schema.run_storage import CHECKPOINT_TTL_S
 from kb_store.errors import StoreUnavailable
 
@@ -26,7 +27,8 @@ async def open_checkpointer(
 ) -> AsyncIterator[BaseCheckpointSaver[Any]]:
     """Open a file in the data directory, or MongoDB if a URL is given. Raises `StoreUnavailable`."""
     if mongodb_url is None:
-        await asyncio.to_thread(data_dir.mkdir, parents=True, exist_ok=True)
+        await asyncio.to_thread(make_owner_folder, data_dir)
+        await asyncio.to_thread(make_owner_file, data_dir / CHECKPOINTS)
         async with AsyncSqliteSaver.from_conn_string(str(data_dir / CHECKPOINTS)) as saver:
             yield saver
         return

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from agent.events import Event
 from agent.execution.stop_request import StopRequest
+from kb_schema.owner_folders import make_owner_folder
 from kb_schema.verification import Requirement, VerdictReport
 from kb_schema.websites import Website
 from kb_store import Stores
@@ -129,7 +130,7 @@ async def open_service(
 ) -> AsyncIterator[tuple[ServiceApp, RunQueue]]:
     """Open the app and its queue (an async context manager). Raises `UserError`, `StoreError`."""
     access = build_access_control(wanted)
-    wanted.folder.mkdir(parents=True, exist_ok=True)
+    make_owner_folder(wanted.folder)
     async with AsyncExitStack() as stack:
         state = BrowserState(browser)
         stack.push_async_callback(state.close)

@@ -109,7 +109,9 @@ async def _carry_on(folder: Path, site: Mooring, first: _Command, wanted: Sequen
         _check_site(site, wanted, last)
         if last.code in (0, 5):
             break
-        if last.code == PARTIAL:  # the loop went on without an item, and says without which
+        if _went_on(
+            folder / f"out{number - 1}", last
+        ):  # the loop went on without an item, and says without which
             _check_items(json.loads((folder / f"out{number - 1}" / "result.json").read_text()), site)
             return
         assert number <= MOST_RESUMES, f"not done after {MOST_RESUMES} resumed runs: {last.said}"
@@ -122,6 +124,14 @@ async def _carry_on(folder: Path, site: Mooring, first: _Command, wanted: Sequen
         )
     assert site.names == list(wanted), f"the run is over ({last.said}), and moored are {site.names}"
     await _check_records(folder)
+
+
+def _went_on(out: Path, last: _Command) -> bool:
+    """Whether the loop is over without some of its items: the run is partial, or a failure if most are missing."""
+    if last.code != 1:
+        return last.code == PARTIAL
+    result = out / "result.json"
+    return result.exists() and "execute_iterator" in json.loads(result.read_text())["degraded_steps"]
 
 
 def _check_items(result: dict[str, Any], site: Mooring) -> None:

@@ -13,6 +13,7 @@ const BEGINNINGS = new Set(["pointerdown", "beforeinput"]);
 const LONGEST_EXACT = 500; // an editor's context may hold only a part of a longer text
 const GUARD_LASTS_MS = 10_000;
 const heard = new WeakSet(); // events that were judged: a frame's window may hear for itself and for us
+const secretHolders = new WeakSet(); // fields that a secret was typed into
 let guarded = null; // {token, el, via, kind, reached, missed, until}, for text also what was there before
 
 function setGuard(el, via, kind) {
@@ -188,7 +189,28 @@ function secretField(el, replace) {
 /** What tells the kind of a field: its type, autocomplete and names. */
 function fieldNames(el) {
   const names = [labelText(el, newLook()), attr(el, "name"), attr(el, "id"), attr(el, "placeholder"), attr(el, "aria-label")];
-  return { type: el.type || "", autocomplete: attr(el, "autocomplete"), names };
+  return { type: el.type || "", autocomplete: attr(el, "autocomplete"), names, holds: secretHolders.has(el) };
+}
+
+/** Note that a field received a secret; what it holds now. */
+function holdSecret(el) {
+  secretHolders.add(el);
+  return "value" in el ? el.value : el.textContent;
+}
+
+/** What tells the kind of the field that has the focus, also in shadow roots and frames; null if none has it. */
+function focusedNames(inside = document) {
+  const el = inside.activeElement;
+  if (!el || el === inside.body) return null;
+  if (el.shadowRoot?.activeElement) return focusedNames(el.shadowRoot);
+  const inner = frameDocument(el);
+  return inner ? focusedNames(inner) : fieldNames(el);
+}
+
+/** What tells the kind of the field that a selector leads to; null if it is no field. */
+function namesOf(selector) {
+  const { element } = resolve(selector, newLook(), false);
+  return element && (tagOf(element) === "input" || takesText(element, "x")) ? fieldNames(element) : null;
 }
 
 /** Insert text into the focused field, in the turn in which its focus is checked; whether it was there. */

@@ -91,3 +91,30 @@ function readRegion(region, walk) {
   const tag = tagOf(el);
   walk.rows[at] = [walk.rootAt[at], -1, parent, tag, roleOf(el), "", "", "", attributesOf(el, tag), 0, 0, 0, 0, 0, 0, ""];
 }
+
+/** What decides what a press does beside the control's own words; null if the selector leads to no element. */
+function pressSurroundings(selector) {
+  const { element: el } = resolve(selector, newLook(), false);
+  if (!el) return null;
+  const button = el.closest("button, input") || el;
+  const form = button.form || null;
+  const submits = form && (button.type === "submit" || button.type === "image");
+  const override = submits && [...form.elements].find((field) => attr(field, "name") === "_method");
+  const dialog = el.closest("dialog, [role=dialog], [role=alertdialog], [aria-modal=true]");
+  return {
+    title: attr(el, "title"),
+    action: submits ? attr(button, "formaction") || attr(form, "action") || "" : "",
+    method: submits ? (override && override.value) || attr(button, "formmethod") || attr(form, "method") || "" : "",
+    dialog: dialog ? textAround(dialog) : "",
+  };
+}
+
+/** The text of an element without that of its controls, at most 600 characters. */
+function textAround(around) {
+  const texts = [attr(around, "aria-label") || ""];
+  const walk = document.createTreeWalker(around, NodeFilter.SHOW_TEXT);
+  for (let node = walk.nextNode(); node; node = walk.nextNode()) {
+    if (!node.parentElement.closest("button, a, label, select, textarea, script, style, [role=button]")) texts.push(node.data);
+  }
+  return squeeze(texts.join(" ")).slice(0, 600);
+}

@@ -84,6 +84,10 @@ const library = Object.freeze({
     isAlsoSecret = isSecret;
   },
   fieldNames: (el) => json(fieldNames(el)),
+  namesOf: (selectorJson) => json(namesOf(JSON.parse(selectorJson))),
+  pressSurroundings: (selectorJson) => json(pressSurroundings(JSON.parse(selectorJson))),
+  focusedNames: () => json(focusedNames()),
+  holdSecret: (el) => json(holdSecret(el)),
   secretField: (el, replace) => json(secretField(el, replace)),
   insertText: (el, text) => json(insertText(el, text)),
   shownText: (el, text) => json(fieldText(el, text)),

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from agent.media.screen_recorder import ScreenRecording
 from agent.media.voice import Speech, SpokenWord
 from agent.presentation.narration.narrator import SpokenUtterance
+from kb_schema.owner_folders import make_owner_folder
 
 KEPT = 4
 """Number of clips kept per segment, newest first: for languages, speeds, and sites that change back and
@@ -113,7 +114,7 @@ class ClipStore:
         `ClipRecord`. Raises `OSError`.
         """
         of_segment = self._folder / segment_id
-        of_segment.mkdir(parents=True, exist_ok=True)
+        make_owner_folder(of_segment)
         part = Path(mkdtemp(dir=of_segment, prefix=".part-"))
         try:
             shutil.copyfile(recording.path, part / _FILM)

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from agent.verification.graph.verification_state import is_same_test, seal_plan, unseal_plan
 from agent.verification.page_checks.named_elements import is_same_description
 from kb_schema.fingerprints import Fingerprint
+from kb_schema.owner_folders import make_owner_folder
 from kb_schema.verification import OfferedElement, PlanStep, Requirement, VerificationPlan
 
 PLANS = "plans"
@@ -99,7 +100,7 @@ class PassedPlans:
 
 
 def _write_file(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_owner_folder(path.parent)
     new = path.with_suffix(f".{os.getpid()}.new")
     new.write_text(text, encoding="utf-8")
     new.replace(path)

@@ -61,6 +61,8 @@ class VerificationTarget:
     """The task or requirement that made `storage`."""
     origins: tuple[str, ...] = ()
     """Origins besides the site's own in which secrets may be typed."""
+    secret_fields_only: bool = False
+    """Whether secrets are typed only into fields that the page shows to be for secrets: it is a client's requirement."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +121,7 @@ async def open_phase_page(
         website_id=target.website_id,
         storage=target.storage,
         origins=target.origins,
+        secret_fields_only=target.secret_fields_only,
         secrets=secrets,
         unique=make_unique_word(),
         policy=policy,

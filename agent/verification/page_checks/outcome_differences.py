@@ -16,6 +16,7 @@ from rapidfuzz import fuzz, process
 from agent.locators.page_index import IndexedElement, PageIndex
 from agent.locators.page_scan import scan_page
 from agent.page.live_selectors import resolve_selector
+from agent.page.secret_holders import is_value_hidden
 from agent.verification.page_checks.check_evaluation import CheckResults, summarize_unmet_check
 from agent.verification.page_checks.element_discovery import is_message
 from agent.verification.page_checks.named_elements import find_other_words
@@ -47,6 +48,8 @@ class _UnmetCase:
     case: OutcomeCase
     answer: ProbeAnswer | None
     evidence: str
+    held: bool
+    """Whether the field's value is shown nowhere, whatever was typed."""
     index: PageIndex
     title: str
     dialogs: tuple[str, ...]
@@ -59,7 +62,7 @@ class _UnmetCase:
     def hidden(self) -> bool:
         """The value must not be shown: of a password field, or a secret."""
         secret = bool(find_secret_names(self.case.step.intent.value or "")) and self.case.own
-        return self.case.own and (self.case.step.password or secret)
+        return self.held or (self.case.own and (self.case.step.password or secret))
 
 
 _Wording = Callable[[_UnmetCase], tuple[str, str]]
@@ -76,13 +79,15 @@ async def describe_difference(
     """
     subject, kind = _name_subject(case.check.outcome, case.step.intent), case.check.outcome.kind
     evidence = summarize_unmet_check(judged.verdicts[number])
+    held = await is_value_hidden(site_page.page, case.check.selector)
     gone = await _describe_absence(site_page, case)
     index = await scan_page(site_page.page)
     unmet = _UnmetCase(
         site_page,
         case,
         judged.answer(number),
-        evidence,
+        "the field holds another value" if held else evidence,
+        held,
         index,
         judged.seen.title or index.title,
         await _list_dialogs(site_page) if "dialog" in kind else (),
@@ -185,7 +190,11 @@ def _field_empty(unmet: _UnmetCase) -> tuple[str, str]:
 @_WORDINGS.register("text")
 def _text(unmet: _UnmetCase) -> tuple[str, str]:
     answer = unmet.answer
-    said = "" if answer is None else without_name(answer.value or answer.text or "", unmet.case.check.name)
+    said = (
+        ""
+        if answer is None or unmet.held
+        else without_name(answer.value or answer.text or "", unmet.case.check.name)
+    )
     return _quote(unmet.value), f"it says {_quote(said)}" if said else "it says nothing"
 
 

@@ -130,6 +130,8 @@ async def _on_element(
         pace=ActionPace(site_page.policy.key_delay_s) if step.intent.typed else ActionPace(),
         allowed_origins=site_page.origins if secret else frozenset(),
         secret=secret,
+        secret_fields_only=site_page.secret_fields_only,
+        keep_secret=site_page.hidden.keep,
         identity=None if step.fingerprint is None else ElementIdentity(step.fingerprint),
     )
     return await run_uncovered(

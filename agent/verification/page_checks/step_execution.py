@@ -15,6 +15,7 @@ from agent.page.live_selectors import resolve_selector, summarize_selector
 from agent.page.page_actions import perform_action
 from agent.page.page_changes import wait_for_change
 from agent.page.page_watchdog import page_deadline
+from agent.page.secret_holders import is_value_hidden
 from agent.page.snapshot_capture import read_page_revision
 from agent.telemetry import span
 from agent.verification.page_checks import failure_evidence
@@ -346,7 +347,8 @@ async def _received(site_page: VerificationPage, step: PlanStep, wrong: _UnmetOu
         return None if said is None else said.message
     answer = wrong.judged.answer(wrong.number)
     if answer is not None:
-        return None if step.password and wrong.case.own else _read_answer_text(check, answer)
+        kept = (step.password and wrong.case.own) or await is_value_hidden(site_page.page, check.selector)
+        return None if kept else _read_answer_text(check, answer)
     if not check.outcome.value:
         return None
     near = await texts_like(site_page, check.outcome.value)

@@ -118,6 +118,8 @@ class VerificationPage:
     monitor: ContextMonitor
     origins: frozenset[str] = frozenset()
     """Where secrets and passwords may be typed: the site's own origin and the configured ones."""
+    secret_fields_only: bool = False
+    """Whether secrets are typed only into fields that the page itself shows to be for secrets."""
     step_idx: int = 0
     started: str | None = None
     """The address it was opened with."""
@@ -365,6 +367,7 @@ async def open_verification_page(
     base_url: str,
     website_id: str = "",
     origins: Iterable[str] = (),
+    secret_fields_only: bool = False,
     storage: StorageState | None = None,
     secrets: Mapping[str, str] | None = None,
     unique: str,
@@ -377,7 +380,8 @@ async def open_verification_page(
 ) -> AsyncIterator[VerificationPage]:
     """Open a browser context of its own, empty or with the cookies and storage of another one (`storage`).
 
-    `origins` are those beside the base URL's own in which secrets may be typed (a sign-in service's).
+    `origins` are those beside the base URL's own in which secrets may be typed (a sign-in service's). With
+    `secret_fields_only` they are typed only into fields that the page shows to be for secrets.
     `unique` is this run's word for `{unique}`; `folder` is where a picture of every step goes.
     `judge` is asked about judged outcomes; it gets the page's text without the secrets.
     """
@@ -409,6 +413,7 @@ async def open_verification_page(
             monitor,
             origins=frozenset(map(origin_of, (base_url, *origins))),
             judgements=None if judge is None else TextJudgements(judge, redact=hidden.redact),
+            secret_fields_only=secret_fields_only,
         )
     finally:
         if browser.is_connected():

@@ -18,6 +18,7 @@ from jinja2 import Environment
 
 from kb_store.audit.audit_recorder import record_async
 from periplus.errors import UserError
+from periplus.service.operation_links import document_links
 from periplus.service.problem_details import ApiProblem, document_problems
 from periplus.service.visits.visit import VisitActionUnavailable, VisitorVisit, VisitRateExceeded
 from periplus.service.visits.visit_models import Say, VisitList, VisitMade, VisitRequest, VisitView, Writing
@@ -72,7 +73,10 @@ VisitRegistryParam = Annotated[VisitRegistry, Depends(_visits)]
     response_model=VisitMade,
     summary="Create a link to a demo",
     tags=["visits"],
-    responses=document_problems(401, 403, 413, 422, 429, 503),
+    responses={
+        201: document_links("visit_id", "get_visit", "end_visit"),
+        **document_problems(401, 403, 413, 422, 429, 503),
+    },
 )
 async def make_visit(
     body: VisitRequest, visits: VisitRegistryParam, request: Request, response: Response

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agent.locators.page_index import ElementBox, IndexedElement, Neighbours
-from agent.sentence_runs.act_permissions import ActPermissions
+from agent.sentence_runs.act_permissions import ActPermissions, PressSurroundings
 from kb_schema.sentence_plans import SentencePlan
 
 SENTENCE = "Create an agent named Ada with the voice Calm"
@@ -136,3 +136,38 @@ def test_of_controls_that_are_called_alike_the_one_beside_a_text_of_the_sentence
     wrong = place("GitHub alex Connected", "GitLab alex Connected")
     assert (wrong.may, wrong.allow) == (False, "elsewhere")
     assert place("GitHub alex Connected", "GitLab alex Connected", allowed=["elsewhere"]).may
+
+
+@pytest.mark.parametrize(
+    ("label", "around", "allow"),
+    [
+        ("OK", PressSurroundings(dialog="Delete your account?"), "deletes"),
+        ("Confirm", PressSurroundings(dialog="Please note: this removes all vessels."), "deletes"),
+        ("Save", PressSurroundings(action="/vessels/delete", method="post"), "deletes"),
+        ("New", PressSurroundings(action="/vessels/3", method="delete"), "deletes"),
+        ("Next", PressSurroundings(title="Deletes your account"), "deletes"),
+        ("Create agent", PressSurroundings(title="Deletes your account"), "deletes"),
+        ("Next", PressSurroundings(dialog="You will pay now 900 EUR"), "pays"),
+    ],
+)
+def test_what_does_harm_by_its_form_title_or_dialog_needs_a_yes(label, around, allow):
+    def judge_within(*allowed):
+        return ActPermissions(SENTENCE, PLAN, {}, frozenset(allowed)).judge(
+            control(label), "click", None, PAGE, around
+        )
+
+    judged = judge_within()
+    assert (judged.may, judged.allow) == (False, allow)
+    assert judge_within(allow).may
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        PressSurroundings(dialog="New agent. Name and voice are shown to everybody."),
+        PressSurroundings(action="/agents", method="post", title="Create the agent"),
+        PressSurroundings(method="dialog"),
+    ],
+)
+def test_harmless_surroundings_ask_nothing(around):
+    assert ActPermissions(SENTENCE, PLAN).judge(control("Save"), "click", None, PAGE, around).may

@@ -413,7 +413,7 @@ async def test_a_checkpoint_that_is_too_large_is_refused_and_the_old_one_stays(s
 async def test_checkpoints_live_for_a_day_and_those_that_are_over_do_not_count(store, clock):
     for number in range(5):
         await store.put_checkpoint(checkpoint_of(f"c{number}"))
-    clock.now += DAY - 1
+    clock.now += 3 * DAY - 1
     await store.put_checkpoint(checkpoint_of("c0"))
     assert len(await store.checkpoints("r1")) == 5
     clock.now += 1
@@ -422,6 +422,15 @@ async def test_checkpoints_live_for_a_day_and_those_that_are_over_do_not_count(s
     for number in range(10, 14):
         await store.put_checkpoint(checkpoint_of(f"c{number}"))
     assert len(await store.checkpoints("r1")) == 5
+
+
+async def test_a_checkpoint_that_was_written_a_day_behind_is_there_a_day_ahead(store, clock):
+    clock.now -= DAY
+    await store.put_checkpoint(checkpoint_of("c0"))
+    clock.now += 2 * DAY
+    assert [c.name for c in await store.checkpoints("r1")] == ["c0"]
+    await store.put_checkpoint(checkpoint_of("c1"))
+    assert {c.name for c in await store.checkpoints("r1")} == {"c0", "c1"}
 
 
 # -- the locator cache

@@ -65,6 +65,24 @@ async def test_every_operation_has_a_summary_examples_and_its_errors(document):
         assert document["components"]["schemas"][name]["examples"], name
 
 
+async def test_what_is_made_names_the_operations_on_it(document):
+    """Every operation with an id in its path is linked from the operation that makes such an id."""
+    operations = {
+        each["operationId"]: (path, each)
+        for path, methods in document["paths"].items()
+        for each in methods.values()
+    }
+    linked = set()
+    for _, operation in operations.values():
+        for response in operation["responses"].values():
+            for name, link in response.get("links", {}).items():
+                path, _ = operations[link["operationId"]]
+                assert all(f"{{{parameter}}}" in path for parameter in link["parameters"]), name
+                linked.add(link["operationId"])
+    alone = {name for name, (path, _) in operations.items() if "{" in path} - linked
+    assert alone == {"get_offered_picture", "accept", "get_artifact"}  # they need an answer of a later state
+
+
 async def test_the_example_of_a_request_is_accepted(service, document):
     (example,) = document["components"]["schemas"]["RunRequest"]["examples"]
     assert (await service.client.post("/api/run", json=example)).status_code == 202
