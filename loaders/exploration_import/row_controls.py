@@ -76,8 +76,8 @@ class RowControls:
         if control.repeated:
             return self._by_class(by_page, page, elements)
         selectors = (method(page, elements) for method in methods)
-        found = next((each for each in selectors if each is not None), None)
-        return found or self._by_class(by_page, page, elements) or _first(page, elements)
+        told = next((each for each in selectors if each is not None), None)
+        return told or self._by_class(by_page, page, elements) or _first(page, elements)
 
     def _by_class(
         self, by_page: Mapping[str, Sequence[Offer]], page: PageSelectors, elements: Sequence[Element]
