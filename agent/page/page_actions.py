@@ -327,7 +327,7 @@ async def _drag(order: ActionOrder) -> None:
     drop = order.request.drop
     if drop is None:
         raise ActionMisused(order.action, "needs `drop`, the place where it ends")
-    await check_drag(order, (await order.gated()).element)
+    await check_drag(order)
     await drag_element(order.page, order.action, order.judged, drop)
 
 
@@ -422,7 +422,7 @@ async def _clear(order: ActionOrder) -> None:
 
 @register_performer("press")
 async def _press(order: ActionOrder) -> None:
-    await check_key(order, None if order.target is None else (await order.gated()).element)
+    await check_key(order)
     if order.target is not None:
         await focus_element(order.page, order.judged)
     await order.page.keyboard.press(order.text)

@@ -56,16 +56,13 @@ async def keep_held_text(order: ActionOrder, element: ElementHandle) -> None:
         keep(held)
 
 
-async def holds_secret(page: Page, element: ElementHandle | None) -> bool:
+async def holds_secret(page: Page, selector: Selector | None) -> bool:
     """Whether a field may hold a secret that was typed. None: the field that has the focus."""
-    typed = _TYPED_AT.get(page.context)
-    if not typed:
+    if not _TYPED_AT.get(page.context):
         return False
-    field = (
-        await in_page_library.call(page, "focusedNames")
-        if element is None
-        else await in_page_library.call_on(page, "fieldNames", element)
-    )
+    if selector is not None:
+        return await is_value_hidden(page, selector)
+    field = await in_page_library.call(page, "focusedNames")
     return field is not None and (field["holds"] or is_for_secrets(field))
 
 
@@ -77,8 +74,8 @@ async def is_value_hidden(page: Page, selector: Selector | None) -> bool:
     return field is not None and (field["holds"] or is_for_secrets(field))
 
 
-async def check_key(order: ActionOrder, element: ElementHandle | None) -> None:
-    """Check before a key is pressed in an element (None: in what has the focus). Raises `SecretKept`."""
+async def check_key(order: ActionOrder) -> None:
+    """Check before a key is pressed in the element of the request, or in what has the focus. Raises `SecretKept`."""
     page, keys = order.page, order.text
     typed = _TYPED_AT.get(page.context)
     if not typed or keys in _HARMLESS:
@@ -86,11 +83,11 @@ async def check_key(order: ActionOrder, element: ElementHandle | None) -> None:
     *held, last = keys.split("+") if keys != "+" else [keys]
     if last.lower() in _PASTE and held and origin_of(page.url) not in typed:
         raise SecretKept(f"{keys!r} pastes on another origin than the one where a secret was typed")
-    if (len(last) > 1 or held) and await holds_secret(page, element):
+    if (len(last) > 1 or held) and await holds_secret(page, order.request.selector):
         raise SecretKept(f"{keys!r} may edit or copy a field with a secret")
 
 
-async def check_drag(order: ActionOrder, element: ElementHandle) -> None:
+async def check_drag(order: ActionOrder) -> None:
     """Check before something is dragged. Raises `SecretKept` if the text of a field with a secret is."""
-    if await holds_secret(order.page, element):
+    if await holds_secret(order.page, order.request.selector):
         raise SecretKept("a drag from a field with a secret takes its text elsewhere")

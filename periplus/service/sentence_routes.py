@@ -85,7 +85,7 @@ async def read_sentence(jobs: Jobs, body: Annotated[SentenceRequest, Body()]) ->
 async def read_meaning(views: ViewCache, asked: SentenceRequest) -> SentenceMeaningView:
     """Return what a sentence means. Raises `ApiProblem` for an unknown website and for a model that fails, and `StoreError`."""
     with translate_refusals():
-        check_no_secret_names(asked.values)
+        check_no_secret_names({"values": asked.values, "sentence": asked.sentence})
         knowledge = (await views.current(asked.website_id)).view.knowledge
     sentence = asked.sentence.strip()
     meaning = find_meaning(sentence, knowledge)

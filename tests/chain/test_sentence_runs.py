@@ -117,7 +117,9 @@ def test_without_page_texts_only_controls_are_sent(site, tmp_path, kb):
 async def test_what_is_gone_is_evidence_too(session, site):
     site.moor("Skua", "Gannet")
     plan = {"start_screen": "quay", "controls": ["Cast off"], "gone_when_done": ["Skua"]}
-    done = await do(session, "Cast off the boat Skua", plan, [{"on": "Cast off", "action": "click"}])
+    done = await do(
+        session, "Cast off the boat Skua", plan, [{"on": "Cast off", "action": "click"}], allowed=["deletes"]
+    )
     assert (done.status, done.evidence) == (RunStatus.SUCCESS, "verified")
     assert [each["name"] for each in site.state()["boats"]] == ["Gannet"]
 
@@ -132,16 +134,28 @@ async def test_a_message_that_names_what_was_deleted_does_not_hide_that_it_is_go
         })"""
     )
     plan = {"start_screen": "quay", "controls": ["Cast off"], "gone_when_done": ["Skua"]}
-    done = await do(session, "Cast off the boat Skua", plan, [{"on": "Cast off", "action": "click"}])
+    done = await do(
+        session, "Cast off the boat Skua", plan, [{"on": "Cast off", "action": "click"}], allowed=["deletes"]
+    )
     assert (done.status, done.evidence) == (RunStatus.SUCCESS, "verified"), done.hint
 
 
 async def test_what_is_still_there_when_the_page_is_opened_again_is_not_gone(session, site):
     site.moor("Skua", "Skua")
     plan = {"start_screen": "quay", "controls": ["Cast off"], "gone_when_done": ["Skua"]}
-    done = await do(session, "Cast off the boat Skua", plan, [{"on": "Cast off", "action": "click"}])
+    done = await do(
+        session, "Cast off the boat Skua", plan, [{"on": "Cast off", "action": "click"}], allowed=["deletes"]
+    )
     assert done.status is RunStatus.UNVERIFIED
     assert "it is still on a page that was opened again: 'Skua' is gone" in done.hint
+
+
+async def test_a_button_whose_form_deletes_by_its_address_needs_a_yes(session, site):
+    site.moor("Skua", "Skua")
+    plan = {"start_screen": "quay", "controls": ["Cast off"], "gone_when_done": ["Skua"]}
+    done = await do(session, "Cast off the boat Skua", plan, [{"on": "Cast off", "action": "click"}])
+    assert done.status is not RunStatus.SUCCESS
+    assert [each["name"] for each in site.state()["boats"]] == ["Skua", "Skua"]
 
 
 @pytest.mark.parametrize("sent", [True, False])

@@ -32,6 +32,7 @@ from agent.page.errors import (
     OriginRefused,
     PageGone,
     ScriptFailed,
+    SecretKept,
     SelectorNotFilled,
     SelectorUnusable,
 )
@@ -90,6 +91,7 @@ FAILURE_KINDS: dict[type[Exception], str] = {
     OptionMissing: "ActionFailed",
     OriginRefused: "OriginRefused",
     FieldNotForSecrets: "FieldNotForSecrets",
+    SecretKept: "SecretKept",
     NavigationFailed: "NavigationFailed",
     ScriptFailed: "ScriptFailed",
     PageGone: "PageGone",

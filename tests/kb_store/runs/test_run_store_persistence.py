@@ -13,7 +13,7 @@ import pytest
 from pymongo.errors import WriteError
 
 from kb_schema.run_records import RunEnding, StoredRun, StoredStep
-from kb_schema.run_storage import Checkpoint, Locator, StoredEvent
+from kb_schema.run_storage import CHECKPOINT_TTL_S, CLOCK_TOLERANCE_S, Checkpoint, Locator, StoredEvent
 from kb_schema.selectors import css
 from kb_store import StoreUnavailable, load_knowledge, open_stores, read_knowledge
 from kb_store.mongodb import connection
@@ -31,6 +31,10 @@ STEP = StoredStep(
     duration_ms=1,
 )  # fmt: skip
 SHORT_LIVED = ("checkpoints", "locators", "heal_counters", "events", "rates")
+
+
+LONGEST_S = CHECKPOINT_TTL_S + CLOCK_TOLERANCE_S
+"""What is short-lived is kept so long at most."""
 
 
 class Clock:
@@ -69,7 +73,7 @@ async def test_every_write_of_something_short_lived_sweeps_what_is_over(tmp_path
     for number in range(20):
         await _fill(store, f"old{number}")
     assert set(_rows(path).values()) == {20}
-    clock.now += 86_401
+    clock.now += LONGEST_S + 1
     assert set(_rows(path).values()) == {20}
     await store.count_heal("new", "#x")
     assert _rows(path) == {"checkpoints": 0, "locators": 0, "heal_counters": 1, "events": 0, "rates": 0}
@@ -182,7 +186,7 @@ async def test_mongodb_is_told_to_delete_what_is_short_lived_and_what_may_be_the
 async def test_what_is_over_but_not_deleted_yet_is_not_given_back(mongo_runs):
     store, database, clock = mongo_runs
     await _fill(store, "r")
-    clock.now += 86_401
+    clock.now += LONGEST_S + 1
     assert {name: database[name].count_documents({}) for name in SHORT_LIVED} == dict.fromkeys(SHORT_LIVED, 1)
     assert await store.checkpoint("r") is None
     assert await store.locator("r", "u", "e") is None

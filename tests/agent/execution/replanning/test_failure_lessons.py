@@ -10,7 +10,7 @@ from agent.page.errors import GateFailed, PageError
 STORED = {
     "KnowledgeUnavailable", "NotInKnowledge", "InputMissing", "PersonNeeded", "NotAuthored", "LedAway",
     "ValueRefused", "SiteUnreachable", "Lost", "NoWay", "SignInFailed", "NotKept", "SelectorNotFilled", "SelectorUnusable",
-    "ActionMisused", "ElementChanged", "ActionFailed", "FieldNotForSecrets", "OriginRefused", "NavigationFailed", "ScriptFailed",
+    "ActionMisused", "ElementChanged", "ActionFailed", "FieldNotForSecrets", "SecretKept", "OriginRefused", "NavigationFailed", "ScriptFailed",
     "PageGone",
 }  # fmt: skip
 
