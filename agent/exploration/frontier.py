@@ -105,7 +105,7 @@ def explain_skip(
 ) -> str | None:
     """Return why a control is not tried; None if it is tried, "" if there is nothing to try."""
     tried = (page.page_id, offer.offer_id) in book.tried and (offer.danger is None or bool(offer.allowed_by))
-    if tried or offer.action_type != "click":
+    if tried or not (offer.action_type == "click" or is_choice_of_row(offer)):
         return ""
     link = leads_to_other_address(offer, page.url)
     refused = explain_prohibition(offer, may_open)
@@ -127,11 +127,21 @@ def explain_skip(
         return LIKE_OTHERS
     shared = offer.region.partition(":")[0] in SHARED
     led = 0 if shared else len(book.led[book.key_of(page, offer)])
-    most = 1 if offer.allowed_by else min(TRIES + led, MOST_TRIES)
+    most = 1 if offer.allowed_by or offer.action_type == "check" else min(TRIES + led, MOST_TRIES)
     return (
         TRIED_ELSEWHERE
         if tries >= most or (not offer.allowed_by and book.has_no_effect(offer, VAIN))
         else None
+    )
+
+
+def is_choice_of_row(offer: Offer) -> bool:
+    """Whether it is a check box that chooses a row: applications show what can be done with chosen rows only then."""
+    return (
+        offer.action_type == "check"
+        and offer.in_row
+        and offer.form is None
+        and offer.role in ("", "checkbox")
     )
 
 

@@ -267,7 +267,10 @@ class TaskDraft:
 def _press(control: PlacedControl, row: str) -> dict[str, Any]:
     """Return the action that presses a control. `row`: the input that tells the row, if it is in rows."""
     given = {ROW: f"{{{row}}}"} if ROW in control.element.selector.required_context else None
-    found: dict[str, Any] = {"action_type": "click", "element_selector": control.element.element_id}
+    found: dict[str, Any] = {
+        "action_type": "check" if action_of(control) == "check" else "click",
+        "element_selector": control.element.element_id,
+    }
     return found if given is None else {**found, "parameters": given}
 
 

@@ -234,3 +234,36 @@ async def test_a_route_that_shows_the_start_is_not_explored_twice(browser: Brows
 def _shows(site: SmallSite, folder: ExplorationFolder) -> set[str]:
     heads = (folder.snapshot(each.page_id).html for each in folder.pages() if each.url.startswith(site.url))
     return {html.partition('id="head"')[2].partition(">")[2].partition("<")[0] for html in heads}
+
+
+CHOSEN = """<!doctype html><title>Mail</title><main><h1>Mail</h1><p id=bar></p><table>{rows}</table></main><script>
+ for (const each of document.querySelectorAll('input')) each.onchange = () => {{ {changed} }};
+</script>"""
+LETTERS = "".join(
+    f"<tr><td><input type=checkbox></td><td>{name} wrote</td></tr>"
+    for name in ("Ann", "Bob", "Cid", "Dan", "Eve", "Fay")
+)
+SHOWS = "bar.innerHTML = document.querySelector(':checked') ? '<button>Archive</button><button>Mute</button>' : ''"
+
+
+async def test_one_row_is_chosen_to_see_what_can_be_done_with_it(browser: Browser, tmp_path: Path) -> None:
+    with small_site({"/": CHOSEN.format(rows=LETTERS, changed=SHOWS)}) as site:
+        await explore(browser, site.wanted(), tmp_path)
+        folder = ExplorationFolder(tmp_path)
+        (panel,) = on(folder, "panel")
+        assert names(panel) == {"Archive", "Mute"}
+        start = next(each for each in folder.pages() if each.start)
+        boxes = {each.offer_id for each in start.offers if each.action_type == "check"}
+        assert (
+            sum(each.offer_id in boxes for each in folder.passages() if each.from_page == start.page_id) == 1
+        )
+
+
+async def test_a_check_box_of_a_row_that_saves_at_once_changes_nothing(
+    browser: Browser, tmp_path: Path
+) -> None:
+    saving = "fetch('/api/done', {method: 'PUT', body: '1'}).catch(() => 0); bar.innerHTML = '<button>Undo</button>'"
+    with small_site({"/": CHOSEN.format(rows=LETTERS, changed=saving)}) as site:
+        await explore(browser, site.wanted(), tmp_path)
+        assert site.asked["PUT /api/done"] == 0
+        assert not on(ExplorationFolder(tmp_path), "panel")
