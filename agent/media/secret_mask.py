@@ -6,6 +6,7 @@ not given. It only changes what is painted.
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator
 from functools import cache
@@ -16,11 +17,14 @@ from playwright.async_api import CDPSession, Page
 from playwright.async_api import Error as PlaywrightError
 
 from agent.page import in_page_library
-from agent.page.errors import ScriptFailed
+from agent.page.errors import PageGone, ScriptFailed
+from agent.page.page_watchdog import read_end_reason
 from agent.redaction import Secrets
 from kb_schema.selectors import Selector
 
 WORLD = "periplus-veil"
+INSTALL_S = 10.0
+"""How long a page may take to be covered. A renderer that was ended answers the browser's protocol never."""
 
 
 @cache
@@ -42,8 +46,12 @@ class SecretMask:
     async def draw(self, selector: Selector | None = None) -> None:
         """Cover the known secrets, and the selector's field before it is filled.
 
-        Raises `PageGone`, and `ScriptFailed` if it cannot be covered: then nothing may be typed.
+        Raises `PageGone`, also for a page that was ended, and `ScriptFailed` if it cannot be covered: then nothing may
+        be typed.
         """
+        ended = read_end_reason(self._page)
+        if ended is not None:
+            raise PageGone(self._page.url, ended)
         if selector is not None:
             rules = await in_page_library.call(self._page, "coverRules", selector.model_dump_json())
             self._covered = tuple(dict.fromkeys([*self._covered, *rules]))
@@ -57,7 +65,12 @@ class SecretMask:
         self._version += 1
         source = f"({_source()})({json.dumps({**wanted, 'version': self._version})})"
         try:
-            drawn = await self._install(source)
+            async with asyncio.timeout(INSTALL_S):
+                drawn = await self._install(source)
+        except TimeoutError as exc:
+            raise ScriptFailed(
+                self._page.url, f"could not cover the secrets on the page within {INSTALL_S:.0f} s"
+            ) from exc
         except PlaywrightError as exc:
             # The browser's message may contain the script, which contains the secrets.
             raise ScriptFailed(

@@ -80,10 +80,13 @@ def set_session_cookie(answer: Response, request: Request, cookie: str) -> None:
 
 @router.post("/sign-out")
 async def sign_out(request: Request, parts: ConsoleContextParam) -> Response:
-    """End the session in this browser, and that at the issuer if it began there and the issuer can."""
+    """End the session, also for copies of its cookie, and that at the issuer if it began there and the issuer can."""
     await record_async("signed_out")
     answer: Response = RedirectResponse(SIGN_IN, 303)
-    if parts.sign_on is not None and parts.sessions.is_of_issuer(request.cookies.get(COOKIE, "")):
+    cookie = request.cookies.get(COOKIE, "")
+    of_issuer = parts.sessions.is_of_issuer(cookie)
+    parts.sessions.end(cookie)
+    if parts.sign_on is not None and of_issuer:
         there = await parts.sign_on.sign_out_url()
         if (
             there is not None

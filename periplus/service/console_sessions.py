@@ -1,8 +1,8 @@
 """Console sessions in signed cookies.
 
 A session contains the name of its token and a digest of the token's stored entry, never the token. It ends when
-the token expires or is revoked. With single sign-on it contains the person's name and groups. Sessions are signed with a key of this service; if its file is lost, people sign in
-again. Roles are checked in `periplus.console.console_framework`; `access_control` reads the cookie.
+the token expires or is revoked, and when the person signs out (`ended_sessions`). With single sign-on it contains the
+person's name and groups. Sessions are signed with a key of this service; if its file is lost, people sign in again. Roles are checked in `periplus.console.console_framework`; `access_control` reads the cookie.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from kb_schema.base import Model
 from kb_schema.owner_folders import make_owner_folder
 from mcp_server.security.access_scopes import REVIEW, WRITE
 from mcp_server.security.bearer_tokens import FileTokenVerifier, TokenEntry, digest_token
+from periplus.service.ended_sessions import EndedSessions
 from periplus.service.single_sign_on import OidcSettings
 
 Role = Literal["read", "review", "operate"]
@@ -90,8 +91,17 @@ class ConsoleSessions:
         *,
         clock: Callable[[], float] = time.time,
         sign_on: OidcSettings | None = None,
+        ended_file: Path | None = None,
     ) -> None:
+        """`ended_file`: where sessions that were signed out are kept; None: in memory."""
         self._key, self._tokens, self._clock, self._sign_on = key, tokens, clock, sign_on
+        self._ended = EndedSessions(ended_file, clock=clock)
+
+    def end(self, cookie: str) -> None:
+        """End a session for every copy of its cookie. Does nothing for an invalid cookie."""
+        session = self._read(cookie)
+        if session is not None:
+            self._ended.add(session.nonce, session.until)
 
     def begin(self, token: str) -> str | None:
         """Return the cookie of a new session; None for an unknown or expired token."""
@@ -139,15 +149,9 @@ class ConsoleSessions:
         return text is not None and _SessionCookie.model_validate_json(text).groups is not None
 
     def person(self, cookie: str) -> tuple[ConsolePerson, tuple[str, ...]] | None:
-        """Return the cookie's person with the token's scopes; None for an invalid or expired cookie."""
-        text = self.unseal("session", cookie)
-        try:
-            session = None if text is None else _SessionCookie.model_validate_json(text)
-        except ValidationError:
-            return None
+        """Return the cookie's person with the token's scopes; None for a cookie that is invalid, expired or ended."""
+        session = self._read(cookie)
         if session is None:
-            return None
-        if session.until <= self._clock():
             return None
         if session.groups is not None:
             return self._person_of_issuer(session, session.groups)
@@ -158,6 +162,17 @@ class ConsoleSessions:
             entry.name, role_of_scopes(entry.scopes), f"session {session.nonce}", signed_in=True
         )
         return person, entry.scopes
+
+    def _read(self, cookie: str) -> _SessionCookie | None:
+        """Return the content of a cookie; None if it is invalid, expired or ended."""
+        text = self.unseal("session", cookie)
+        try:
+            session = None if text is None else _SessionCookie.model_validate_json(text)
+        except ValidationError:
+            return None
+        if session is None or session.until <= self._clock() or session.nonce in self._ended:
+            return None
+        return session
 
     def _person_of_issuer(
         self, session: _SessionCookie, groups: tuple[str, ...]

@@ -27,6 +27,7 @@ from agent.page.page_watchdog import watch_context
 from agent.presentation.page_overlay import PageOverlay
 from periplus.errors import UserError
 from periplus.session_setup.browser_options import BrowserOptions
+from periplus.session_setup.debugger_address import find_debugger_address
 from periplus.session_setup.lent_context import LentContext, leave_dialogs
 from periplus.session_setup.storage_states import read_storage_state_file
 
@@ -179,8 +180,9 @@ def take_given_context(browser: Browser, options: BrowserOptions) -> BrowserCont
 async def _attach(playwright: Playwright, options: BrowserOptions) -> Browser:
     """Attach to a given browser, whose settings (focus, downloads, colours) stay as they are."""
     endpoint = options.cdp_endpoint or ""
+    address = await find_debugger_address(endpoint, allow_remote=options.allow_remote_cdp)
     try:
-        return await playwright.chromium.connect_over_cdp(endpoint, timeout=CONNECT_MS, no_defaults=True)
+        return await playwright.chromium.connect_over_cdp(address, timeout=CONNECT_MS, no_defaults=True)
     except PlaywrightError as exc:
         raise UserError(
             f"no browser answers at {endpoint}: {exc.message.splitlines()[0].rpartition(': ')[2]}",

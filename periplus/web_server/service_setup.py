@@ -61,6 +61,7 @@ if TYPE_CHECKING:
 READ_AHEAD = 20
 """Maximum number of websites loaded at startup; more might use memory without need."""
 SESSION_KEY = "console-session.key"
+ENDED_SESSIONS = "console-sessions-ended.txt"
 """File next to the tokens file, with the key that signs console sessions."""
 WEBHOOK_KEY = "webhooks.key"
 """File beside it, with the key that the secrets of webhooks are derived of."""
@@ -106,10 +107,14 @@ def build_access_control(wanted: ServiceOptions) -> AccessControl:
             f"--host {wanted.host}: without keys, anyone who reaches this address could use the service",
             fix="set PERIPLUS_API_KEY (create one with `openssl rand -hex 24`), or use --host 127.0.0.1",
         )
+    beside = wanted.mcp.token_file().path
     return AccessControl(
         verifier=own if keyed else None,
         sessions=ConsoleSessions(
-            load_session_key(wanted.mcp.token_file().path.with_name(SESSION_KEY)), own, sign_on=sign_on
+            load_session_key(beside.with_name(SESSION_KEY)),
+            own,
+            sign_on=sign_on,
+            ended_file=beside.with_name(ENDED_SESSIONS),
         ),
         hosts=frozenset({*LOOPBACK, *wanted.mcp.allowed_hosts}),
         per_minute=wanted.settings.serve_rate_per_minute,

@@ -40,6 +40,8 @@ from kb_schema.verification import ConsoleLine, DismissedOverlay, NetworkRequest
 M = TypeVar("M", bound=Model)
 AROUND_PX = 80
 """What a picture of one element shows on each side of it, in CSS pixels."""
+CLOSE_S = 15.0
+"""How long the browser may take to close a context. After that the phase ends without waiting for it."""
 SHORTEST_UNIQUE = 4
 """Least length of `{unique}` and of secrets that are replaced in texts."""
 
@@ -417,8 +419,9 @@ async def open_verification_page(
         )
     finally:
         if browser.is_connected():
-            with suppress(DriverError):
-                await context.close()
+            with suppress(DriverError, TimeoutError):
+                async with asyncio.timeout(CLOSE_S):
+                    await context.close()
 
 
 async def _frame_of(page: Page, element: Locator) -> FloatRect | None:

@@ -70,6 +70,37 @@ async def test_the_cookie_is_for_this_service_alone_and_does_not_hold_the_key(ke
     assert "Secure" not in cookie, "plain http on this machine"
 
 
+async def test_a_copy_of_the_cookie_ends_with_the_sign_out(keyed):
+    await _signed_in(keyed)
+    copied = dict(keyed.client.cookies)
+    page = await keyed.client.get("/", headers=ANON)
+    assert page.status_code == 200
+    left = await keyed.client.post("/sign-out", data={"csrf_token": _form_token(page.text)}, headers=ANON)
+    assert left.status_code == 303
+    keyed.client.cookies.update(copied)
+    again = await keyed.client.get("/runs", headers=ANON)
+    assert (again.status_code, again.headers["location"]) == (303, "/sign-in?next=%2Fruns")
+
+
+def test_an_ended_session_stays_ended_after_a_restart_and_for_other_processes(tmp_path):
+    now = [1_000_000.0]
+    key, file = b"k" * 32, tmp_path / "ended.txt"
+    settings = {"clock": lambda: now[0], "ended_file": file}
+    token, entry = mint_token("ann", ["read"])
+    tokens = FileTokenVerifier([entry])
+    here, there = (ConsoleSessions(key, tokens, **settings) for _ in range(2))
+    ended, kept = here.begin(token), here.begin(token)
+    assert there.person(ended) is not None
+    here.end(ended)
+    for sessions in (here, there, ConsoleSessions(key, tokens, **settings)):
+        assert sessions.person(ended) is None
+        assert sessions.person(kept) is not None
+    assert file.stat().st_mode & 0o077 == 0
+    now[0] += LASTS_S + 1
+    ConsoleSessions(key, tokens, **settings)
+    assert file.read_text() == "", "what expired by itself is not kept"
+
+
 async def test_a_key_that_nobody_has_is_refused(keyed):
     answer = await _signed_in(keyed, key="not-a-key-of-anybody-here")
     assert answer.status_code == 401
