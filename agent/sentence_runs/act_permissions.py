@@ -131,6 +131,8 @@ class PressSurroundings:
     """Address to which the press submits its form."""
     method: str = ""
     """The method of that form, or of its hidden field `_method`."""
+    deed: str = ""
+    """What hidden fields of that form say it does, such as `@action=retire`."""
     dialog: str = ""
     """The text of the dialog around it, without that of its controls."""
 
@@ -234,8 +236,11 @@ class ActPermissions:
         return frozenset(stem for each in said for stem in _content(each))
 
 
-def _find_harm_around(around: PressSurroundings, *, neutral: bool) -> tuple[str, str] | None:
-    """Return the danger that the surroundings of a press tell. `neutral`: the control's own words say nothing."""
+def find_harm_around(name: str, around: PressSurroundings) -> tuple[str, str] | None:
+    """Return the danger that the surroundings of a press tell, and what shows it; None if they tell none.
+
+    The dialog around a control counts if its own name says nothing, such as `OK`.
+    """
     danger = find_danger_in_address(around.action) if around.action else None
     if danger is not None and danger[0] in _HARM:
         return danger[0], f"its form goes to {danger[1]}"
@@ -243,7 +248,10 @@ def _find_harm_around(around: PressSurroundings, *, neutral: bool) -> tuple[str,
         return (
             "deletes" if around.method.casefold() == "delete" else "submits"
         ), f"by {around.method.upper()[:20]}"
-    said = [around.title, around.dialog] if neutral else [around.title]
+    deed = find_harm_in_words(around.deed) if around.deed else None
+    if deed is not None:
+        return deed[0], f"its form says {around.deed!r}"
+    said = [around.title, around.dialog] if _content(name) <= NEUTRAL else [around.title]
     return next((harm for each in said if (harm := _find_harm_in_text(each)) is not None), None)
 
 
@@ -317,5 +325,5 @@ def _find_harm(
     href = element.attributes.get("href", "")
     if href and (danger := find_danger_in_address(href)) is not None:
         return danger[0], f"the address of {name!r} {danger[0].replace('_', ' ')} ({danger[1]})"
-    told = _find_harm_around(around, neutral=_content(name) <= NEUTRAL)
+    told = find_harm_around(name, around)
     return None if told is None else (told[0], f"{name!r} {told[0].replace('_', ' ')} ({told[1]})")

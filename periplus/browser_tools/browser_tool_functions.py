@@ -31,6 +31,7 @@ from periplus.browser_tools.page_acts import (
     check_danger,
     choose_action,
     find_target,
+    list_errors,
     perform_act,
 )
 from periplus.browser_tools.page_look import look_at
@@ -135,7 +136,7 @@ async def act(
             return await _call_tool(tabs, working, element, value, expects, sure=sure)
         target = await find_target(working, element, action)
         chosen = choose_action(target, action, value, secret=secret is not None)
-        check_danger(target, chosen, sure=sure)
+        await check_danger(working, target, chosen, sure=sure)
         if secret is not None:
             _check_secret_place(working, target)
         if target.secret and value is not None:
@@ -150,6 +151,8 @@ async def act(
             opened = await tabs.take_followed(working)
             return await _answer(opened, told=f"{told}; this is the new tab")
         await tabs.follow(working)
+        if chosen in ("click", "double_click", "press") and (said := await list_errors(working.page)):
+            told = f"{told}, and the page shows {'; '.join(map(repr, said))}"
         return await _answer(working, told=told)
 
 

@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from playwright.async_api import Page
+
 from agent.dangers.danger_words import find_danger_in_words
 from agent.errors import AgentError
 from agent.execution.single_actions import perform_single_action
@@ -15,7 +17,10 @@ from agent.locators.page_index import IndexedElement, PageIndex
 from agent.locators.page_scan import scan_page
 from agent.locators.stable_selectors import choose_selectors
 from agent.locators.target_discovery import AmbiguousElement, DiscoveredElement, discover_element
+from agent.page import in_page_library
 from agent.page.errors import PageError
+from agent.page.page_refusals import read_refusal_signs
+from agent.sentence_runs.act_permissions import NOTHING_AROUND, PressSurroundings, find_harm_around
 from kb_schema import action_types
 from kb_schema.fingerprints import Fingerprint
 from kb_schema.run_records import RunResult
@@ -30,6 +35,8 @@ REF = re.compile(r"e\d+")
 _YES = frozenset({"true", "yes", "on", "checked", "1"})
 Expected = Literal["accept", "dismiss", "new_tab"]
 """What an act leads to besides a change of the page: a dialog that is answered so, or a tab."""
+MOST_ERRORS = 3
+LONGEST_ERROR = 200
 ASKED = frozenset({"deletes", "pays", "sends"})
 """What a client has to be sure of."""
 
@@ -133,17 +140,37 @@ def choose_action(target: ActTarget, action: str | None, value: str | None, *, s
     return "fill"
 
 
-def check_danger(target: ActTarget, action: str, *, sure: bool) -> None:
-    """Raise `NeedsConfirmation` for a press whose words say that it deletes, pays or the like."""
+async def check_danger(tab: BrowserTab, target: ActTarget, action: str, *, sure: bool) -> None:
+    """Raise `NeedsConfirmation` for a press that deletes, pays or the like by its words, its form, its title or its dialog."""
     if sure or action not in ("click", "double_click", "press"):
         return
-    found = find_danger_in_words(target.name, pressed=True)
+    found: tuple[str, str] | None = find_danger_in_words(target.name, pressed=True)
+    if found is None or found[0] not in ASKED:
+        found = find_harm_around(target.name, await _read_surroundings(tab, target))
     if found is not None and found[0] in ASKED:
         danger, word = found
         raise NeedsConfirmation(
             f"{target.name!r} {danger} ({word}): nothing was done",
             hint="call act again with sure: true if that is meant",
         )
+
+
+async def _read_surroundings(tab: BrowserTab, target: ActTarget) -> PressSurroundings:
+    """Return what the page tells of a press; nothing for an element that is told by its row, which the act finds itself."""
+    session, _ = tab.working_session()
+    selector = target.target
+    if isinstance(selector, str):
+        listed = (await session.elements()).get(selector)
+        if listed is None or listed.selector.parameterized:
+            return NOTHING_AROUND
+        selector = listed.selector
+    try:
+        seen = await in_page_library.call(tab.page, "pressSurroundings", selector.model_dump_json())
+    except PageError:
+        return NOTHING_AROUND  # the act says that the page does not answer
+    return (
+        NOTHING_AROUND if seen is None else PressSurroundings(**{n: text or "" for n, text in seen.items()})
+    )
 
 
 async def perform_act(
@@ -170,3 +197,12 @@ async def perform_act(
         )
     except (AgentError, PageError) as exc:
         raise ActFailed(str(exc), hint=getattr(exc, "hint", None) or "call look") from exc
+
+
+async def list_errors(page: Page) -> list[str]:
+    """Return the messages of the page whose markup calls them errors, at most three: also those that were there before."""
+    try:
+        signs = await read_refusal_signs(page)
+    except PageError:
+        return []
+    return [each.text[:LONGEST_ERROR] for each in signs.messages if each.wrong][:MOST_ERRORS]

@@ -100,11 +100,13 @@ function pressSurroundings(selector) {
   const form = button.form || null;
   const submits = form && (button.type === "submit" || button.type === "image");
   const override = submits && [...form.elements].find((field) => attr(field, "name") === "_method");
+  const deeds = submits ? [...form.elements].filter((field) => field.type === "hidden" && /(^|[^a-z])(action|op|operation|cmd|do)$/i.test(attr(field, "name") || "")) : [];
   const dialog = el.closest("dialog, [role=dialog], [role=alertdialog], [aria-modal=true]");
   return {
     title: attr(el, "title"),
     action: submits ? attr(button, "formaction") || attr(form, "action") || "" : "",
     method: submits ? (override && override.value) || attr(button, "formmethod") || attr(form, "method") || "" : "",
+    deed: deeds.map((field) => field.value).join(" ").slice(0, 200),
     dialog: dialog ? textAround(dialog) : "",
   };
 }

@@ -147,6 +147,7 @@ def test_of_controls_that_are_called_alike_the_one_beside_a_text_of_the_sentence
         ("New", PressSurroundings(action="/vessels/3", method="delete"), "deletes"),
         ("Next", PressSurroundings(title="Deletes your account"), "deletes"),
         ("Create agent", PressSurroundings(title="Deletes your account"), "deletes"),
+        ("Go on", PressSurroundings(action="/users/3", method="post", deed="retire"), "deletes"),
         ("Next", PressSurroundings(dialog="You will pay now 900 EUR"), "pays"),
     ],
 )

@@ -163,6 +163,16 @@ NEW = (
     "<h1>New boat</h1>{alert}<form method=post action=/new><label>Name <input name=name required></label>"
     "<label>Key <input type=password name=key></label><button>Moor</button></form>"
 )
+BOAT = (
+    "<h1>A boat</h1><form method=post action=/boat/1><input type=hidden name=@action value=retire><button>Go on</button></form>"
+    "<form method=post action=/boat/1><button>Retire</button></form>"
+)
+
+REFUSED = (
+    "<h1>A boat</h1><p class=error-message>Required property name not supplied</p>"
+    "<form method=post action=/refused><label>Name <input name=name></label><button>Moor</button></form>"
+)
+PAGES = {"/new": NEW.format(alert=""), "/boat": BOAT, "/refused": REFUSED}
 
 
 class Quay:
@@ -182,8 +192,10 @@ class Quay:
             self.keys.append(asked.form["key"])
             self.said = "Moored."
             return Answered(location="/")
-        if asked.path == "/new":
-            return Answered(NEW.format(alert=""))
+        if asked.path in PAGES:
+            return Answered(PAGES[asked.path])
+        if asked.path == "/boat/1":
+            self.boats.clear()
         if asked.path == "/off" and asked.method == "POST":
             self.boats.remove(asked.form["name"])
             return Answered(location="/")
@@ -279,6 +291,26 @@ async def test_what_the_application_refuses_is_an_error_with_its_own_words(
         answer = await told(client, "act", element="Moor", fails=True)
         assert "This name is taken." in answer
     assert made.boats == ["Ada", "Bea"]
+
+
+async def test_an_error_that_was_there_before_is_told_after_a_press_that_changed_nothing(
+    shelves, harbour, quay, data_folder
+):
+    _, site = quay
+    async with eyes(shelves, harbour) as client:
+        await told(client, "go_to", url=f"{site.base}/refused")
+        assert "Required property name not supplied" in await told(client, "act", element="Moor")
+
+
+async def test_what_deletes_by_what_its_form_says_needs_a_yes(shelves, harbour, quay, data_folder):
+    made, site = quay
+    async with eyes(shelves, harbour) as client:
+        await told(client, "go_to", url=f"{site.base}/boat")
+        for element in ("Go on", "Retire"):
+            assert "sure: true" in await told(client, "act", element=element, fails=True)
+        assert made.boats == ["Ada", "Bea"]
+        await told(client, "act", element="Go on", sure=True)
+    assert made.boats == []
 
 
 async def test_what_deletes_needs_a_yes_and_the_row_that_is_meant(shelves, harbour, quay, data_folder):
