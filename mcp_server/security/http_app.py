@@ -330,9 +330,13 @@ def replay_body(body: bytes, receive: Receive) -> Receive:
     return replay
 
 
+_PROXY_HEADERS = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip")
+"""Headers that proxies add, and that browsers and clients on this machine do not send."""
+
+
 def came_through_proxy(headers: Headers) -> bool:
-    """Return whether a proxy passed the request on: it says for whom."""
-    return any(name in headers for name in ("x-forwarded-for", "forwarded"))
+    """Return whether a proxy passed the request on: it says so, or for whom."""
+    return any(name in headers for name in _PROXY_HEADERS)
 
 
 async def _ignore(scope: Scope, receive: Receive, send: Send) -> None:

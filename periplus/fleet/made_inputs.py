@@ -55,7 +55,7 @@ def choose_kinds(knowledge: KnowledgeBase, task_id: str, given: Collection[str],
     """Return the kind of each input that a collection must make.
 
     `given`: inputs that have a value in every run. Secrets are never made; optional inputs only if `wanted` names them.
-    Raises `UserError` for an unknown task, an input that it has not, and a missing secret.
+    Raises `UserError` for an unknown task, an input that it has not, an unknown kind, and a missing secret.
     """
     work = knowledge.workflows.get(task_id) or knowledge.tasks.get(task_id)
     if work is None:
@@ -70,6 +70,12 @@ def choose_kinds(knowledge: KnowledgeBase, task_id: str, given: Collection[str],
             raise UserError(
                 f"--make {name}: {task_id} has no input {name!r}",
                 fix=did_you_mean(name, specs) or f"its inputs: {', '.join(specs) or 'none'}",
+            )
+        kind = wanted[name]
+        if isinstance(kind, str) and kind not in GENERATORS:
+            raise UserError(
+                f"--make {name}: there is no kind {kind!r}",
+                fix=did_you_mean(kind, GENERATORS) or f"kinds: {', '.join(sorted(GENERATORS))}",
             )
     fields = _find_fields(knowledge, work)
     kinds: Kinds = {}

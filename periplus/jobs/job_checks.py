@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from kb_schema.documents import did_you_mean
 from kb_schema.service_records import (
@@ -85,12 +86,18 @@ class OrderChecker:
                 f"{name!r} is not in the folder of files",
                 fix=f"put it into the folder `{self.files.name}` of the service",
             )
-        if not path.is_file():
+        if not self._is_file(path):
             raise UserError(
                 f"there is no file {name!r} in the folder of files",
                 fix=did_you_mean(name, self.list_files())
                 or f"put it into the folder `{self.files.name}` of the service",
             )
+
+    def _is_file(self, path: Path) -> bool:
+        try:
+            return path.is_file()
+        except OSError:  # a name that is too long for the file system
+            return False
 
     def _is_inside(self, path: Path) -> bool:
         return path.resolve().is_relative_to(self.files.resolve())
@@ -99,6 +106,7 @@ class OrderChecker:
         """Requirements may type secrets at the base URL, so it must be one of a website in the knowledge base."""
         if url is None:
             return
+        _check_no_credentials(url)
         known = {each for site in await self.websites() for each in _list_origins(site)}
         if not is_web_address(url) or origin_of(url) not in known:
             raise UserError(
@@ -118,6 +126,7 @@ class OrderChecker:
             raise UserError(
                 f"{order.url!r} is not a web address", fix="write it like https://app.example.com"
             )
+        _check_no_credentials(order.url)
         if site is not None and order.url and origin_of(order.url) not in _list_origins(site):
             # Its secrets would be typed there, by the map or by tasks of the new knowledge base.
             raise UserError(
@@ -137,6 +146,15 @@ class OrderChecker:
                 f"{order.website_id} has no task {order.sign_in_task!r}",
                 fix=did_you_mean(order.sign_in_task, sorted(knowledge.tasks)) or "leave it out",
             )
+
+
+def _check_no_credentials(url: str) -> None:
+    """Raise `UserError` for an address with a user name or password: it would be kept with the job. Not repeated."""
+    if "@" in urlsplit(url).netloc:
+        raise UserError(
+            f"the address of {origin_of(url)} has a user name or password in it",
+            fix="leave it out: secrets are found on the server (PERIPLUS_SECRET_NAME)",
+        )
 
 
 def _list_origins(site: Website) -> set[str]:

@@ -1,9 +1,13 @@
-"""Middleware that limits the size and the time of request bodies.
+"""Middleware that limits the size and the time of request bodies, and refuses text that cannot be stored.
 
 It runs after `access_control`, so bodies of unauthorized clients are not read.
 """
 
 from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
 
 import anyio
 from starlette.datastructures import Headers
@@ -32,6 +36,8 @@ class SizeLimitedBodies:
             return
         try:
             body = await self._body(scope, receive)
+            if body is not None and scope["path"].startswith("/api/"):
+                check_storable(body)
         except ApiProblem as problem:
             if self._refusal is not None and wants_page(scope):
                 answer = self._refusal(problem, scope)
@@ -74,3 +80,41 @@ class SizeLimitedBodies:
             fix="send the whole request without pauses",
             headers={"Connection": "close"},
         )
+
+
+_HALF = re.compile(r"[\ud800-\udfff]")
+"""A surrogate without its other half: JSON can write it, and no store or file can hold it."""
+
+
+def check_storable(body: bytes) -> None:
+    """Raise `ApiProblem` (422) for a JSON body with half a character in it, with the place of the first one."""
+    if b"\\u" not in body:  # only an escape can write one
+        return
+    try:
+        given = json.loads(body)
+    except (ValueError, RecursionError):
+        return  # for the routes: they say what is wrong with it
+    place = next(_list_halves(given), None)
+    if place is not None:
+        raise ApiProblem(
+            422,
+            "invalid_request",
+            f"{place} contains half of a character (a lone surrogate)",
+            fix="send whole characters: a \\ud83d needs its second half",
+        )
+
+
+def _list_halves(given: object) -> Iterator[str]:
+    """Return the JSON paths of texts with a lone surrogate."""
+    waiting: list[tuple[str, object]] = [("$", given)]
+    while waiting:
+        place, value = waiting.pop()
+        if isinstance(value, str) and _HALF.search(value):
+            yield place
+        elif isinstance(value, list):
+            waiting += [(f"{place}[{at}]", each) for at, each in enumerate(value)]
+        elif isinstance(value, dict):
+            for name, each in value.items():
+                if _HALF.search(name):
+                    yield f"the name of a field of {place}"
+                waiting.append((f"{place}.{name}", each))

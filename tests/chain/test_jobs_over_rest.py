@@ -178,3 +178,30 @@ async def test_a_webhook_needs_an_allowed_origin_and_its_secret_is_shown_once(da
         assert len((await service.client.get(f"{path}/deliveries")).json()["deliveries"]) == 1
         assert (await service.client.delete(path)).status_code == 204
         assert json.loads((await service.client.get("/api/webhooks")).text) == {"webhooks": []}
+
+
+MAP = {"kind": "map", "website_id": "quay", "url": "http://127.0.0.1:9/"}
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "said"),
+    [
+        ("/api/jobs", {**BOAT, "values": {"boat_name": "\ud800", "length": "6"}}, "$.values.boat_name contains half"),
+        ("/api/jobs", {**BOAT, "values": {"\udfff": "x"}}, "the name of a field of $.values contains half"),
+        ("/api/jobs", {"kind": "verification", "files": ["ok.txt\0.txt"]}, "not in the folder"),
+        ("/api/jobs", {"kind": "verification", "files": ["\u20ac" * 150]}, "no file"),
+        ("/api/jobs", {**MAP, "url": "http://ann:Zq7xpass@127.0.0.1:9/"}, "has a user name or password"),
+        ("/api/collections", {"website_id": "harbour", "task_id": "register_boat", "inputs": [],
+         "make": {"boat_name": "human_name"}}, "there is no kind 'human_name'"),
+    ],
+)  # fmt: skip
+async def test_what_cannot_be_kept_is_refused_with_its_place(data, path, body, said):
+    async with served(data) as service:
+        service.console.jobs.checker.files.mkdir(parents=True, exist_ok=True)
+        headers = {"Content-Type": "application/json"}
+        refused = await service.client.post(path, content=json.dumps(body), headers=headers)
+        assert refused.status_code == 422, refused.text
+        assert said in refused.json()["detail"]
+        assert "Zq7xpass" not in refused.text
+        whole = await service.client.post(path, content='{"kind": "\\ud83d\\ude00"}', headers=headers)
+        assert "half" not in whole.text

@@ -18,6 +18,7 @@ from jinja2 import Environment
 
 from kb_store.audit.audit_recorder import record_async
 from periplus.errors import UserError
+from periplus.service.job_routes import refuse_secret_names
 from periplus.service.operation_links import document_links
 from periplus.service.problem_details import ApiProblem, document_problems
 from periplus.service.visits.visit import VisitActionUnavailable, VisitorVisit, VisitRateExceeded
@@ -84,6 +85,7 @@ async def make_visit(
     """Anyone who opens the link sees the demo, and may interrupt it and ask questions. It begins when they
     start it.
     """
+    refuse_secret_names(body)
     wanted = body.model_dump(exclude={"website", "flow"})
     try:
         visit, token = await visits.make(body.website, body.flow, **wanted)

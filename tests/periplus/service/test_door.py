@@ -147,7 +147,7 @@ async def test_a_named_proxy_that_passes_on_what_clients_say_does_not_open_the_l
         assert used.status_code == 200
 
 
-@pytest.mark.parametrize("header", ["X-Forwarded-For", "Forwarded"])
+@pytest.mark.parametrize("header", ["X-Forwarded-For", "Forwarded", "Via", "X-Real-IP", "X-Forwarded-Host"])
 async def test_without_keys_no_proxy_is_answered(tmp_path, header):
     async with served(tmp_path, keyed=False) as service:
         assert (await service.client.get("/api/runs")).status_code == 200

@@ -156,6 +156,8 @@ async def test_what_cannot_be_shown_is_refused_when_the_link_is_made(house):
     assert refused.json()["fix"]
     assert (await house.served.client.post("/api/visit", json={"speed": 99})).status_code == 422
     assert (await house.served.client.post("/api/visit", json={"website": "../etc"})).status_code == 422
+    named = await house.served.client.post("/api/visit", json={"label": "for {secret:SITE_PW}"})
+    assert (named.status_code, named.json()["detail"]) == (422, "{secret:SITE_PW} is not allowed in $.label")
 
 
 async def test_a_show_begins_when_the_visitor_starts_it_and_is_told_to_its_end(house):
