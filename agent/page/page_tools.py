@@ -16,6 +16,7 @@ from playwright.async_api import Error as DriverError
 from playwright.async_api import Page
 from playwright.async_api import TimeoutError as DriverTimeout
 
+from agent.page import in_page_library
 from agent.page.errors import ActionFailed, ActionMisused
 from kb_schema.action_calls import ActionCall
 
@@ -26,6 +27,8 @@ CALL_MS, FILL_MS = 30_000.0, 3_000.0
 """How long a tool may take; how long a form may take to be filled that a person, or an act, has to send."""
 LONGEST_RESULT = 20_000
 """Characters of a result."""
+LED_ON = "it led to another page before it gave an answer"
+"""What a tool says whose page was replaced, such as one that sends a form."""
 NOT_SENT = "the form is filled and not sent: press its button"
 _NAME = re.compile(r"[A-Za-z0-9_.\-]{1,128}")
 _FORMS = """() => Object.fromEntries([...document.querySelectorAll('form[toolname]')]
@@ -110,6 +113,10 @@ async def call_page_tool(page: Page, call: str) -> str:
         if not tool.sends:
             return NOT_SENT
         raise ActionFailed(ACTION, f"{name} gave no answer for {CALL_MS / 1000:.0f} s") from exc
+    except DriverError as exc:
+        if not in_page_library.document_replaced(exc):
+            raise
+        return LED_ON
     said = _say(answer)
     if isinstance(answer, dict) and answer.get("isError"):
         raise ActionFailed(ACTION, f"{name} says: {said}")
