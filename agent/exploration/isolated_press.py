@@ -32,6 +32,7 @@ from kb_schema.explorations import ExplorationPage
 
 NO_DIALOG = "pressed where nothing can be sent: no dialog opened"
 AT_ONCE = "pressed where nothing can be sent: it asks nothing before it acts"
+NOT_READ = "pressed where nothing can be sent: what it opened was not read"
 NOT_REACHED = "not pressed: its page was not reached where nothing can be sent"
 
 
@@ -48,13 +49,14 @@ class IsolatedPress:
         """
         if step.offer is None:
             raise ValueError("a step without a control cannot be pressed")
+        failure = NOT_REACHED
         try:
             async with self._open(browser, session) as (tab, guard):
                 look = await self._reach(tab, step.page)
                 if look is None:
                     self._write(step, AttemptResult("refused", await tab.page()), None, NOT_REACHED)
                     return
-                guard.isolated = True
+                guard.isolated, failure = True, NOT_READ
                 await self._pace.turn()
                 arrival = await tab.use(step.offer, look)
                 await self._record(step, arrival, look, sends=bool(guard.list_writes()))
@@ -62,7 +64,7 @@ class IsolatedPress:
             if not browser.is_connected():
                 raise
             failed = AttemptResult("error", session.pages[0] if session.pages else await session.new_page())
-            self._write(step, failed, None, f"{NOT_REACHED}: {error}")
+            self._write(step, failed, None, f"{failure}: {error}")
 
     @asynccontextmanager
     async def _open(

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from agent.dangers.danger_addresses import find_danger_in_address
 from agent.dangers.danger_words import find_harm_in_words
+from agent.dangers.press_surroundings import NOTHING_AROUND, PressSurroundings, find_harm_around
 from agent.locators.page_index import IndexedElement
 from agent.sentences.sentence_words import SMALL, stem
 from kb_schema.secret_fields import is_secret_name
@@ -75,9 +76,6 @@ NEUTRAL = frozenset(
     ]
 )
 """Words of controls that say nothing of what is done."""
-_HARM = frozenset({"deletes", "pays", "sends", "signs_out"})
-_LONGEST_TEXT = 80
-"""Words of a title or a dialog that are looked at."""
 STEPPING = frozenset(
     stem(each)
     for each in [
@@ -120,25 +118,6 @@ class ActJudgement:
 
 
 MAY = ActJudgement()
-
-
-@dataclass(frozen=True, slots=True)
-class PressSurroundings:
-    """What decides what a press does beside the words of the control. The page tells it."""
-
-    title: str = ""
-    action: str = ""
-    """Address to which the press submits its form."""
-    method: str = ""
-    """The method of that form, or of its hidden field `_method`."""
-    deed: str = ""
-    """What hidden fields of that form say it does, such as `@action=retire`."""
-    dialog: str = ""
-    """The text of the dialog around it, without that of its controls."""
-
-
-NOTHING_AROUND = PressSurroundings()
-_SAFE_METHODS = frozenset({"", "get", "post", "dialog"})
 
 
 @dataclass(slots=True)
@@ -234,45 +213,6 @@ class ActPermissions:
     def _implied(self) -> frozenset[str]:
         said = [self.sentence, *self.plan.controls, *self.plan.entered, *self.values.values()]
         return frozenset(stem for each in said for stem in _content(each))
-
-
-def find_harm_around(name: str, around: PressSurroundings) -> tuple[str, str] | None:
-    """Return the danger that the surroundings of a press tell, and what shows it; None if they tell none.
-
-    The dialog around a control counts if its own name says nothing, such as `OK`.
-    """
-    danger = find_danger_in_address(around.action) if around.action else None
-    if danger is not None and danger[0] in _HARM:
-        return danger[0], f"its form goes to {danger[1]}"
-    if around.method.casefold() not in _SAFE_METHODS:
-        return (
-            "deletes" if around.method.casefold() == "delete" else "submits"
-        ), f"by {around.method.upper()[:20]}"
-    deed = find_harm_in_words(around.deed) if around.deed else None
-    if deed is not None:
-        return deed[0], f"its form says {around.deed!r}"
-    said = [around.title, around.dialog] if _content(name) <= NEUTRAL else [around.title]
-    return next((harm for each in said if (harm := _find_harm_in_text(each)) is not None), None)
-
-
-def _find_harm_in_text(text: str) -> tuple[str, str] | None:
-    """Return the danger that a sentence tells: its verbs may be inflected, and stand anywhere in it."""
-    said = text.split()[:_LONGEST_TEXT]
-    for number, first in enumerate(said):
-        for verb in _list_verbs(first):
-            if (harm := find_harm_in_words(" ".join([verb, *said[number + 1 : number + 5]]))) is not None:
-                return harm[0], f"{first!r} is said with it"
-    return None
-
-
-def _list_verbs(word: str) -> list[str]:
-    """Return a word and the verbs that it may be a form of: `deletes`, `deleted`, `removing`."""
-    plain = word.strip(".,:;!?\"'()").casefold()
-    found = [plain]
-    for ending, whole in (("s", ""), ("d", ""), ("ed", ""), ("ing", ""), ("ing", "e"), ("ion", "e")):
-        if plain.endswith(ending) and len(plain) > len(ending) + 2:
-            found.append(plain.removesuffix(ending) + whole)
-    return found
 
 
 def _stands_in(said: str, whole: str) -> bool:

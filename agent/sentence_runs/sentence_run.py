@@ -15,6 +15,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
+from agent.dangers.press_surroundings import read_surroundings
 from agent.errors import AgentError
 from agent.events import TaskEnded, TaskStarted
 from agent.execution.navigation_tasks import reach_screen
@@ -30,7 +31,6 @@ from agent.locators.page_index import IndexedElement
 from agent.locators.page_outline import RefNames, outline_page, tell_places
 from agent.locators.page_scan import scan_page
 from agent.locators.stable_selectors import choose_selectors
-from agent.page import in_page_library
 from agent.page.errors import PageError, PageGone, ScriptFailed
 from agent.sentence_runs.act_permissions import (
     ACTIONS,
@@ -38,7 +38,6 @@ from agent.sentence_runs.act_permissions import (
     TYPED,
     ActJudgement,
     ActPermissions,
-    PressSurroundings,
 )
 from agent.sentence_runs.change_evidence import ChangeEvidence, wait_for_answer
 from kb_schema.run_records import EvidenceLevel, RunResult, RunStatus, StepRecord
@@ -317,13 +316,11 @@ class SentenceRun:
             (choice,) = await choose_selectors(session.page, shown.index, [at], secrets=session.secret_fields)
             if choice.selector is None:
                 return f"{act.element} cannot be found again"
-            written = choice.selector.model_dump_json()
-            seen = await in_page_library.call(session.page, "pressSurroundings", written)
+            around = await read_surroundings(session.page, choice.selector)
         except (PageGone, ScriptFailed, PageRefused) as exc:
             return f"the page does not answer: {exc}"
-        if seen is None:
+        if around is None:
             return f"{act.element} cannot be found again"
-        around = PressSurroundings(**{name: text or "" for name, text in seen.items()})
         judged = self.permissions.judge(
             element, act.action, act.value, _place(shown, session.page.url), around
         )

@@ -9,6 +9,12 @@ from typing import Literal
 from playwright.async_api import Page
 
 from agent.dangers.danger_words import find_danger_in_words
+from agent.dangers.press_surroundings import (
+    NOTHING_AROUND,
+    PressSurroundings,
+    find_harm_around,
+    read_surroundings,
+)
 from agent.errors import AgentError
 from agent.execution.single_actions import perform_single_action
 from agent.locators.element_descriptions import ElementDescription
@@ -17,10 +23,8 @@ from agent.locators.page_index import IndexedElement, PageIndex
 from agent.locators.page_scan import scan_page
 from agent.locators.stable_selectors import choose_selectors
 from agent.locators.target_discovery import AmbiguousElement, DiscoveredElement, discover_element
-from agent.page import in_page_library
 from agent.page.errors import PageError
 from agent.page.page_refusals import read_refusal_signs
-from agent.sentence_runs.act_permissions import NOTHING_AROUND, PressSurroundings, find_harm_around
 from kb_schema import action_types
 from kb_schema.fingerprints import Fingerprint
 from kb_schema.run_records import RunResult
@@ -144,7 +148,7 @@ async def check_danger(tab: BrowserTab, target: ActTarget, action: str, *, sure:
     """Raise `NeedsConfirmation` for a press that deletes, pays or the like by its words, its form, its title or its dialog."""
     if sure or action not in ("click", "double_click", "press"):
         return
-    found: tuple[str, str] | None = find_danger_in_words(target.name, pressed=True)
+    found = find_danger_in_words(target.name, pressed=True)
     if found is None or found[0] not in ASKED:
         found = find_harm_around(target.name, await _read_surroundings(tab, target))
     if found is not None and found[0] in ASKED:
@@ -165,12 +169,9 @@ async def _read_surroundings(tab: BrowserTab, target: ActTarget) -> PressSurroun
             return NOTHING_AROUND
         selector = listed.selector
     try:
-        seen = await in_page_library.call(tab.page, "pressSurroundings", selector.model_dump_json())
+        return await read_surroundings(tab.page, selector) or NOTHING_AROUND
     except PageError:
         return NOTHING_AROUND  # the act says that the page does not answer
-    return (
-        NOTHING_AROUND if seen is None else PressSurroundings(**{n: text or "" for n, text in seen.items()})
-    )
 
 
 async def perform_act(

@@ -162,7 +162,8 @@ def _find_unrepeatable(traces: Sequence[ExecutionTrace]) -> str | None:
             write = list_accepted_writes(step)[0]
             return f"the task sends {write.method} {urlsplit(write.url).path}, which would be done again"
         for step in trace.steps:
-            if step.source_url in _list_sign_in_pages(trace):
+            skipped = step.result is not None and step.result.action_skipped
+            if skipped or step.source_url in _list_sign_in_pages(trace):
                 continue
             if (pressed := _find_unseen_press(step)) is not None:
                 return (

@@ -80,6 +80,3 @@ def _visible_texts(page: TracePage) -> frozenset[str]:
         if visible(element)
         for text in own_texts(element)
     )
-
-
-__all__ = ["is_interruption"]

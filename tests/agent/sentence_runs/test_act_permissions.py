@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from agent.dangers.press_surroundings import PressSurroundings, find_harm_around
 from agent.locators.page_index import ElementBox, IndexedElement, Neighbours
-from agent.sentence_runs.act_permissions import ActPermissions, PressSurroundings
+from agent.sentence_runs.act_permissions import ActPermissions
 from kb_schema.sentence_plans import SentencePlan
 
 SENTENCE = "Create an agent named Ada with the voice Calm"
@@ -172,3 +173,10 @@ def test_what_does_harm_by_its_form_title_or_dialog_needs_a_yes(label, around, a
 )
 def test_harmless_surroundings_ask_nothing(around):
     assert ActPermissions(SENTENCE, PLAN).judge(control("Save"), "click", None, PAGE, around).may
+
+
+@pytest.mark.parametrize("label", ["Cancel", "Close", "Back", "No, keep it"])
+def test_what_leaves_a_dialog_that_deletes_does_no_harm(label):
+    asking = PressSurroundings(dialog="Delete your account?")
+    assert find_harm_around(label, asking) is None
+    assert find_harm_around("Yes, I am sure", asking) is not None
