@@ -35,6 +35,7 @@ from kb_store.errors import StoreError
 from kb_store.runs.run_store import RunStore
 from periplus import __version__
 from periplus.errors import UserError
+from periplus.http_openers import build_opener
 from periplus.runs.task_runs import new_run_id
 
 RETRIES_S = (5, 60, 300, 1_800, 7_200, 21_600)
@@ -206,13 +207,7 @@ def sign(secret: bytes, message_id: str, now: datetime, body: bytes) -> dict[str
     }
 
 
-class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    def redirect_request(self, *_: Any, **__: Any) -> None:
-        """Follow none: the new address is not among the allowed ones."""
-        return
-
-
-_OPENER = urllib.request.build_opener(urllib.request.ProxyHandler(), _NoRedirects())
+_OPENER = build_opener(proxies=True)
 
 
 def post_without_redirects(url: str, body: bytes, headers: Mapping[str, str]) -> int:

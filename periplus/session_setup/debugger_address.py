@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-import urllib.request
 from http.client import HTTPException
 from urllib.parse import urlsplit
 
 from mcp_server.identification.base_urls import LOOPBACK
 from periplus.errors import UserError
+from periplus.http_openers import build_opener
 
 ANSWER_S = 10.0
 """How long an endpoint may take to answer."""
@@ -21,14 +21,7 @@ LONGEST = 65_536
 """Bytes of its answer that are read."""
 
 
-class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """A redirect is the answer: it is not followed."""
-
-    def redirect_request(self, *_: object) -> None:
-        return None
-
-
-_OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirects())
+_OPENER = build_opener(proxies=False)
 
 
 async def find_debugger_address(endpoint: str, *, allow_remote: bool) -> str:

@@ -12,6 +12,7 @@ from kb_schema.service_records import Schedule, StoredJob, TaskOrder
 from kb_store import load_knowledge, open_stores
 from kb_store.store_factory import open_runs
 from loaders import read_knowledge_folder
+from periplus.jobs import service_jobs
 from tests.periplus.service.service_support import served
 
 HARBOUR = Path(__file__).parent.parent / "data" / "harbour"
@@ -85,6 +86,15 @@ async def test_a_schedule_is_made_paused_resumed_and_deleted(data):
         assert (await service.client.delete(path)).status_code == 204
         gone = await service.client.get(path)
         assert (gone.status_code, "GET /api/schedules" in gone.json()["fix"]) == (404, True)
+
+
+async def test_no_more_schedules_than_the_limit_are_made_and_all_are_listed(data, monkeypatch):
+    monkeypatch.setattr(service_jobs, "MOST_SCHEDULES", 2)
+    body = {"name": "Each morning", "cron": "30 6 * * 1-5", "order": TERN}
+    async with served(data) as service:
+        made = [(await service.client.post("/api/schedules", json=body)).status_code for _ in range(3)]
+        assert made == [201, 201, 422]
+        assert len((await service.client.get("/api/schedules")).json()["schedules"]) == 2
 
 
 async def test_requirements_in_the_folder_of_files_are_verified_at_a_known_website(data, site):
