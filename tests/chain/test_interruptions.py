@@ -62,6 +62,7 @@ async def books_a_berth(page: Page, given: Mapping[str, str], _dice: random.Rand
     await page.get_by_text("is booked").wait_for()
 
 
+@pytest.mark.sampled(0.5)
 @pytest.mark.parametrize(("blocks", "at"), [(DISABLES, "berth"), (COVERS, "berth"), (DISABLES, "")])
 async def test_a_reminder_is_answered_wherever_it_comes(browser, tmp_path, blocks, at):
     harbour = Harbour(blocks=blocks)

@@ -6,6 +6,7 @@ import pytest
 from playwright.async_api import Browser
 
 from periplus.errors import UserError
+from periplus.exploration import login_form
 from periplus.exploration.login_form import sign_in_by_form
 from tests.agent.exploration.small_site import Answer, small_site
 
@@ -22,7 +23,8 @@ async def test_a_form_that_comes_late_is_waited_for(browser: Browser) -> None:
         assert [each["name"] for each in state["cookies"]] == ["session"]
 
 
-async def test_a_page_without_a_form_says_so(browser: Browser) -> None:
+async def test_a_page_without_a_form_says_so(browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(login_form, "LATE_FORM_MS", 200)
     told = pytest.raises(UserError, match="no login form was found for name, password")
     with small_site({"/": "<h1>Nothing here</h1>"}) as site, told:
         await sign_in_by_form(browser, f"{site.url}/", ACCOUNT)

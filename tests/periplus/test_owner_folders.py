@@ -32,6 +32,7 @@ def usual_umask():
 
 
 @pytest.mark.usefixtures("usual_umask")
+@pytest.mark.sampled(0.4)
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_nothing_that_a_command_stores_can_be_read_by_others(tmp_path, command):
     (tmp_path / "requirement.json").write_text(REQUIREMENT)
@@ -43,6 +44,7 @@ def test_nothing_that_a_command_stores_can_be_read_by_others(tmp_path, command):
 
 
 @pytest.mark.usefixtures("usual_umask")
+@pytest.mark.sampled(0.4)
 def test_stores_in_a_folder_that_others_can_read_are_not_readable_themselves(tmp_path):
     (tmp_path / "data").mkdir(mode=0o755)
     done = warm.run("periplus", "kb", "load", KNOWLEDGE, env={"PERIPLUS_DATA_DIR": str(tmp_path / "data")})

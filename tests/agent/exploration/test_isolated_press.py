@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from playwright.async_api import Browser
 
 from agent.exploration.website_exploration import explore
 from kb_schema.exploration_folder import ExplorationFolder
 from kb_schema.explorations import AttemptedTransition, Exploration
 from tests.agent.exploration.small_site import SmallSite, small_site
+
+pytestmark = pytest.mark.sampled(0.5)
 
 KEYS = """<!doctype html><title>Keys</title><style>
  .back { position: fixed; inset: 0; background: #0008 } .box { width: 300px; background: white }
