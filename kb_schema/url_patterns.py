@@ -8,6 +8,7 @@ whose running time is linear.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from urllib.parse import SplitResult, urljoin, urlsplit
 
@@ -214,6 +215,30 @@ def relative_path(url: str, base: str) -> str:
         tail = url[len(base.rstrip("/")) :]
         return tail if tail.startswith("/") else f"/{tail}"
     return path_of(url)
+
+
+def find_site_root(paths: Iterable[str]) -> str:
+    """Return the folder below which all pages of a website lie, empty if that is the root of its host.
+
+    `paths`: all pages that are known, the entry among them: two pages of one list have a folder in common, too. A folder
+    that names one of many things is no root.
+
+    >>> find_site_root(["/quarry/", "/quarry/issue4?x=1", "/quarry/users/7"]), find_site_root(["/", "/quarry/issue4"])
+    ('/quarry', '')
+    >>> find_site_root(["/shop", "/shop/boats"]), find_site_root(["/shops/7/boats", "/shops/7/oars"])
+    ('/shop', '/shops')
+    """
+    pages = {path.partition("#")[0].partition("?")[0] for path in paths}
+    above = {page.rpartition("/")[0] for page in pages}
+    folders = [(page if page in above else page.rpartition("/")[0]).split("/") for page in pages]
+    if len(pages) < 2:
+        return ""
+    root: list[str] = []
+    for parts in zip(*folders, strict=False):
+        if len(set(parts)) > 1 or ANY in open_segment(parts[0]):
+            break
+        root.append(parts[0])
+    return "/".join(root)
 
 
 def resolve(url: str, *, authored_base: str, base: str) -> str:

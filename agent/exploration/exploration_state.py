@@ -23,7 +23,7 @@ from agent.exploration.pages.page_addresses import (
 from agent.exploration.pages.page_digests import PageDigests, mask_numbers
 from agent.exploration.pages.page_observation import is_anchor, leads_to_other_address
 from kb_schema.explorations import FAMILY, SHARED, AttemptedTransition, ExplorationPage, MapLimits, Offer
-from kb_schema.url_patterns import origin_of
+from kb_schema.url_patterns import find_site_root, origin_of, path_of
 
 STATES_PER_ADDRESS = 4
 """Number of states that are kept per address, for each page kept of a place."""
@@ -93,6 +93,7 @@ class ExplorationState:
         self.more: Counter[str] = Counter()
         """Number of further pages that resemble kept pages, by kind of address."""
         self._paths: set[str] = set()
+        self._known_root: str | None = None
         self._built: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self._at: defaultdict[str, list[tuple[PageDigests, str]]] = defaultdict(list)
         self._addresses: defaultdict[str, dict[str, int]] = defaultdict(dict)
@@ -124,6 +125,7 @@ class ExplorationState:
                 self._at[address] = [*others, (digests, page.page_id)]
             return
         self._paths.add(build_place_path(page.url))
+        self._known_root = None
         self._at[address].append((digests, page.page_id))
         states = self._addresses[build_place(page.url)]
         states[address] = states.get(address, 0) + 1
@@ -285,9 +287,15 @@ class ExplorationState:
         return max(self._listed[_list_of(page, offer)].values(), default=0)
 
     def is_family(self, url: str) -> bool:
-        """Whether links lead to many pages beside this one, not at the root: articles, whatever they contain."""
+        """Whether links lead to many pages beside this one, not at the site's root: articles, whatever they contain."""
         parent = build_parent_path(url)
-        return len(self._linked[parent]) >= FAMILY and parent != origin_of(url)
+        return len(self._linked[parent]) >= FAMILY and parent != f"{origin_of(url)}{self._root()}"
+
+    def _root(self) -> str:
+        """Return the folder below which all kept pages lie."""
+        if self._known_root is None:
+            self._known_root = find_site_root(map(path_of, self._paths))
+        return self._known_root
 
     def key_of(self, page: ExplorationPage, offer: Offer) -> OfferKey:
         """Return a key that is equal for the same control on this and other pages."""

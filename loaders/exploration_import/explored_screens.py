@@ -13,6 +13,7 @@ from kb_schema.url_patterns import matches_pattern, origin_of, path_of
 from loaders.exploration_import.explored_pages import ExploredPage
 from loaders.exploration_import.row_names import list_named_by_data
 from loaders.exploration_import.screen_titles import titles_of
+from loaders.exploration_import.site_roots import SiteRoot
 from loaders.screen_learner.observed_pages import ObservedPage
 from loaders.screen_learner.page_clusters import cluster_pages
 from loaders.screen_learner.screen_names import choose_free_id
@@ -87,11 +88,13 @@ class ExploredScreen:
 
 def build_screens(looks: Sequence[ExploredPage]) -> tuple[list[ExploredScreen], list[str]]:
     """Return the screens in the order in which they were found, and remarks on poorly identified ones."""
-    seen = [look.observed for look in looks]
+    root = SiteRoot.of(look.observed for look in looks if not _is_refused(look))
+    seen = [root.page(look.observed) for look in looks]
     refused = _group_refused(looks)
     usual = [at for at, look in enumerate(looks) if not _is_refused(look)]
-    clusters = cluster_pages([seen[at] for at in usual], _linked_paths(looks), _menu_paths(looks))
-    groups = _with_states(looks, [[usual[at] for at in group] for group in clusters])
+    linked, menu = (map(root.path, paths) for paths in (_linked_paths(looks), _menu_paths(looks)))
+    clusters = cluster_pages([seen[at] for at in usual], linked, menu)
+    groups = _with_states(looks, seen, [[usual[at] for at in group] for group in clusters])
     titles = _titles(looks, groups)
     groups, titles = [*groups, *refused.values()], [*titles, *refused]
     labelled = list(seen)
@@ -109,7 +112,10 @@ def build_screens(looks: Sequence[ExploredPage]) -> tuple[list[ExploredScreen], 
         if known is not None:
             found.append(
                 replace(
-                    screen, signature=known.signature, patterns=known.url_patterns, evidence=known.evidence
+                    screen,
+                    signature=known.signature,
+                    patterns=tuple(map(root.pattern, known.url_patterns)),
+                    evidence=known.evidence,
                 )
             )
             continue
@@ -121,7 +127,7 @@ def build_screens(looks: Sequence[ExploredPage]) -> tuple[list[ExploredScreen], 
             )
         else:
             remarks.append(f"{screen.name} is identified by its address only: {reason}")
-            found.append(replace(screen, patterns=(pattern,), evidence="its address"))
+            found.append(replace(screen, patterns=(root.pattern(pattern),), evidence="its address"))
     return found, remarks
 
 
@@ -157,13 +163,15 @@ def _group_refused(looks: Sequence[ExploredPage]) -> dict[str, list[int]]:
     return found
 
 
-def _with_states(looks: Sequence[ExploredPage], groups: Sequence[Sequence[int]]) -> list[list[int]]:
+def _with_states(
+    looks: Sequence[ExploredPage], seen: Sequence[ObservedPage], groups: Sequence[Sequence[int]]
+) -> list[list[int]]:
     """Return the groups; what lies on a page is a state of its screen if nothing tells the two apart."""
     found = [list(group) for group in groups]
     of = {looks[at].page_id: at for group in groups for at in group}
     for _ in range(ROUNDS):
         screen = {at: number for number, group in enumerate(found) for at in group}
-        labelled = [replace(looks[at].observed, screen=str(number)) for at, number in sorted(screen.items())]
+        labelled = [replace(seen[at], screen=str(number)) for at, number in sorted(screen.items())]
         refused = {int(each) for each in learn_signatures(labelled).refused}
         below = {
             at: screen[of[look.page.behind]]

@@ -15,7 +15,7 @@ from tests.zoo.registry.piccolo_admin import PICCOLO_ADMIN
 from tests.zoo.registry.pocketbase import POCKETBASE
 from tests.zoo.registry.prefect import PREFECT
 from tests.zoo.registry.pretalx import PRETALX
-from tests.zoo.registry.roundup import ROUNDUP
+from tests.zoo.registry.roundup import ROUNDUP, ROUNDUP_BELOW
 from tests.zoo.registry.shiori import SHIORI
 from tests.zoo.registry.tiddlywiki import TIDDLYWIKI
 from tests.zoo.registry.trac import TRAC
@@ -53,6 +53,7 @@ APPLICATIONS: dict[str, Application] = {
         PRETALX,
         PREFECT,
         ROUNDUP,
+        ROUNDUP_BELOW,
         SHIORI,
         TIDDLYWIKI,
         TRAC,

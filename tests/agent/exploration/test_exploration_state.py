@@ -160,6 +160,15 @@ def test_many_links_below_one_path_are_articles_wherever_they_stand() -> None:
     assert why(few, start, wanted[7]) is None
 
 
+def test_pages_below_the_folder_of_the_whole_site_are_no_articles() -> None:
+    wanted = [link(n, f"/quay/{chr(96 + n)}") for n in range(1, 15)]
+    start = page(99, "/quay/", wanted)
+    same = [page(n, f"/quay/{chr(96 + n)}", state=state(f"s{n}", bones="same")) for n in range(1, 6)]
+    assert why(ExplorationState(MapLimits(), [start, *same]), start, wanted[9]) is None
+    elsewhere = ExplorationState(MapLimits(), [start, *same, page(98, "/other")])
+    assert why(elsewhere, start, wanted[9]) == "similar pages are known"
+
+
 def test_a_way_back_never_repeats_what_was_allowed_although_it_changes_something() -> None:
     pay = button(1, "Pay", danger="pays", allowed_by="Pay")
     one = page(1, "/a", (pay, button(2, "Open")), openable=True)

@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -101,18 +102,28 @@ class Server(ThreadingMixIn, WSGIServer):
 class Handler(WSGIRequestHandler):
     def address_string(self):
         return self.client_address[0]
-make_server("127.0.0.1", int(sys.argv[2]), RequestDispatcher(sys.argv[1]), Server, Handler).serve_forever()
+tracker, below = RequestDispatcher(sys.argv[1]), sys.argv[3]
+def application(environ, start_response):
+    path = environ["PATH_INFO"]
+    if not path.startswith(below + "/"):
+        start_response("404 Not Found", [("Content-Type", "text/plain")])
+        return [b"There is nothing here."]
+    environ["SCRIPT_NAME"], environ["PATH_INFO"] = below, path[len(below):]
+    return tracker(environ, start_response)
+make_server("127.0.0.1", int(sys.argv[2]), application, Server, Handler).serve_forever()
 """
 """Its own server does not run as root."""
 
 
 @asynccontextmanager
-async def start_roundup(parent: Path, version: str = VERSIONS[0]) -> AsyncIterator[RunningApplication]:
-    """Make a tracker, seed it and serve it."""
+async def start_roundup(
+    parent: Path, version: str = VERSIONS[0], below: str = ""
+) -> AsyncIterator[RunningApplication]:
+    """Make a tracker, seed it and serve it. `below`: the folder of all its addresses, `/quarry`."""
     programs = installed("roundup", version) / "bin"
     async with work_folder(parent) as folder:
         port, tracker, seed = free_port(), folder / "tracker", folder / "seed"
-        web = f"http://127.0.0.1:{port}/"
+        web = f"http://127.0.0.1:{port}{below}/"
         admin = [programs / "roundup-admin", "-i", tracker]
         settings = f"tracker_web={web},mail_domain=quarry.example,mail_host=localhost,mail_debug={folder}/mails,web_login_attempts_min=0"
         tracker.mkdir()
@@ -135,7 +146,7 @@ async def start_roundup(parent: Path, version: str = VERSIONS[0]) -> AsyncIterat
             copy_files(seed / "files", files)
 
         (folder / "serve.py").write_text(_SERVE)
-        command = [programs / "python", folder / "serve.py", tracker, str(port)]
+        command = [programs / "python", folder / "serve.py", tracker, str(port), below]
         async with serve(command, folder, web):
             yield ServedApplication(f"http://127.0.0.1:{port}", reset, lambda: _read_state(database, files))
 
@@ -362,3 +373,7 @@ ROUNDUP = Application(
     "roundup", "server-rendered", add_invalid(JOBS, INVALID), start_roundup,
     partial(start_roundup, version=VERSIONS[1]),
 )  # fmt: skip
+ROUNDUP_BELOW = replace(
+    ROUNDUP, name="roundup-below", jobs=(), start=partial(start_roundup, below="/quarry"), start_older=None
+)
+"""The same as one of several trackers of a host: all its addresses are below a folder."""
