@@ -19,13 +19,12 @@ from agent.page import in_page_library
 from agent.page.page_changes import wait_for_change
 from agent.page.snapshot_capture import read_page_revision
 
-QUIET_S = 0.15
-"""Seconds without requests after which the network is idle."""
 BUSY_S = 3.0
 """Maximum wait in seconds for requests that are not documents."""
 RESTLESS_S = 1.5
 """Maximum wait in seconds for content changes; clocks, for example, never stop."""
 REST_S = 0.2
+"""Seconds without a change of the content, and without a pending request at their end, after which a page has settled."""
 _NEVER_ENDING = frozenset({"eventsource", "websocket", "media", "ping"})
 
 
@@ -77,12 +76,17 @@ class PageIdleWait:
         Returns the milliseconds from the beginning to the last event.
         """
         until = time.monotonic() + page_s
-        await self._loaded(until)
-        await self._parsed(until)
-        await self._at_rest(min(until, time.monotonic() + RESTLESS_S))
-        if self._documents:  # a script navigated after the page was idle
-            await self._loaded(until)
+        busy = min(until, time.monotonic() + BUSY_S)
+        restless = RESTLESS_S
+        while True:
+            await self._loaded(until, busy)
             await self._parsed(until)
+            began = time.monotonic()
+            await self._at_rest(min(until, began + restless))
+            now = time.monotonic()
+            restless = max(REST_S, restless - (now - began))
+            if now >= until or not (self._documents or (self._others and now < busy)):
+                break
         return (self._last - self._began) * 1000
 
     async def _parsed(self, until: float) -> None:
@@ -96,18 +100,16 @@ class PageIdleWait:
                     return
         await in_page_library.document_ready(self._page, max(0.1, until - time.monotonic()))
 
-    async def _loaded(self, until: float) -> None:
-        patience = time.monotonic() + BUSY_S
-        while (now := time.monotonic()) < until:
+    async def _loaded(self, until: float, busy: float) -> None:
+        """Wait until no request is pending: for documents until `until`, for others until `busy`."""
+        while self._documents or self._others:
             self._event.clear()
-            waiting = bool(self._documents) or (bool(self._others) and now < patience)
-            limit = (until if self._documents else min(until, patience)) - now if waiting else QUIET_S
-            try:
-                async with asyncio.timeout(max(0.01, limit)):
+            limit = (until if self._documents else busy) - time.monotonic()
+            if limit <= 0:
+                return
+            with suppress(TimeoutError):
+                async with asyncio.timeout(limit):
                     await self._event.wait()
-            except TimeoutError:
-                if not self._documents:
-                    return
 
     async def _at_rest(self, until: float) -> None:
         revision = await read_page_revision(self._page)
