@@ -228,12 +228,12 @@ async def _map(
             for name in (each for each in names or (*truths, *views) if each not in known):
                 at = (folder or Path(made)) / name
                 found: MapFigures | ViewFigures
-                if name in views:
-                    found = await measure_views(browser, APPLICATIONS[name], views[name], at, seconds)
-                    said = format_views(found)
-                else:
+                if name in truths:
                     found = await measure_map(browser, APPLICATIONS[name], truths[name], at, seconds)
                     said = format_map(found)
+                else:
+                    found = await measure_views(browser, APPLICATIONS[name], views.get(name, ()), at, seconds)
+                    said = format_views(found)
                 OUT.mkdir(parents=True, exist_ok=True)
                 with file.open("a", encoding="utf-8") as figures:
                     kept = asdict(found) | {"measured": f"{datetime.now(UTC):%Y-%m-%d}"}
@@ -281,7 +281,8 @@ async def _measure_tasks(
 
 
 def _list_mapped() -> list[str]:
-    return [*read_map_truths(), *read_listed_views()]
+    single = [each.name for each in APPLICATIONS.values() if each.make == MAKE]
+    return [*read_map_truths(), *read_listed_views(), *single]
 
 
 def _report(applications: Iterable[str], page: Path | None, console: Console) -> None:

@@ -163,8 +163,9 @@ def format_views(figures: ViewFigures) -> str:
         for kind, listed in figures.listed.items()
     ]
     untried = ", ".join(f"{reason} {count}" for reason, count in figures.untried.items())
+    rate = f"F1 {figures.f1:.3f}" if figures.listed else "nothing is listed to compare with"
     head = (
-        f"{figures.application}: {figures.pages} pages, {figures.screens} screens, F1 {figures.f1:.3f},"
+        f"{figures.application}: {figures.pages} pages, {figures.screens} screens, {rate},"
         f" {figures.seconds} s, ended by {figures.ended_by}, changed: {figures.changed or 'nothing'}"
     )
     lines = [
