@@ -96,9 +96,9 @@ class ExplorationRecord:
         """Whether the page limit is reached."""
         return len(self.book.pages) >= self.wanted.limits.states
 
-    def judge(self, look: PageObservation) -> PageNoveltyResult:
-        """Return whether a page is known; counts pages that resemble kept pages."""
-        judged = self.book.judge(look.url, look.state)
+    def judge(self, look: PageObservation, behind: str | None = None) -> PageNoveltyResult:
+        """Return whether a page is known; counts pages that resemble kept pages. `behind`: the page on which it lies."""
+        judged = self.book.judge(look.url, look.state, behind)
         if judged.verdict is PageNovelty.LIKE:
             self.note_alike(look.url)
         return judged

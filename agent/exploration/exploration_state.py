@@ -51,6 +51,8 @@ class PageNoveltyResult:
 class ExplorationState:
     """Pages and attempted transitions of one exploration, with indexes for the queries of each step."""
 
+    _known_root: str | None = None
+
     def __init__(
         self,
         limits: MapLimits,
@@ -93,10 +95,11 @@ class ExplorationState:
         self.more: Counter[str] = Counter()
         """Number of further pages that resemble kept pages, by kind of address."""
         self._paths: set[str] = set()
-        self._known_root: str | None = None
         self._built: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self._at: defaultdict[str, list[tuple[PageDigests, str]]] = defaultdict(list)
         self._addresses: defaultdict[str, dict[str, int]] = defaultdict(dict)
+        self._layers: Counter[str] = Counter()
+        """Number of kept dialogs and menus, by the page on which they lie."""
         self._alike: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
         self._keys: dict[tuple[str, str], OfferKey] = {}
         self._under: defaultdict[str, Counter[str]] = defaultdict(Counter)
@@ -128,7 +131,9 @@ class ExplorationState:
         self._known_root = None
         self._at[address].append((digests, page.page_id))
         states = self._addresses[build_place(page.url)]
-        states[address] = states.get(address, 0) + 1
+        lies = bool(page.layer and page.behind)
+        states[address] = states.get(address, 0) + (not lies)
+        self._layers[page.behind or ""] += lies
         self._alike[build_place_path(page.url), digests.shape].append(page.page_id)
         self._built[build_place_path(page.url)][digests.bones] += 1
         self._under[build_parent_path(page.url)][digests.bones] += 1
@@ -175,8 +180,8 @@ class ExplorationState:
             elif offer.danger is not None and not offer.allowed_by:
                 self._asked.add(passage.to_page)
 
-    def judge(self, url: str, state: str) -> PageNoveltyResult:
-        """Return whether a page is known, new, or resembles a kept page."""
+    def judge(self, url: str, state: str, behind: str | None = None) -> PageNoveltyResult:
+        """Return whether a page is known, new, or resembles a kept page. `behind`: the page on which it lies."""
         address, digests = normalize_address(url), PageDigests.of(state)
         known = self._known(url, digests)
         if known is not None:
@@ -184,9 +189,12 @@ class ExplorationState:
         alike = self._alike[build_place_path(url), digests.shape]
         states = self._addresses[build_place(url)]
         most = self.limits.pages_per_place
-        full = (
-            states.get(address, 0) >= most * STATES_PER_ADDRESS if address in states else len(states) >= most
-        )
+        if behind is not None:
+            full = self._layers[behind] >= most * STATES_PER_ADDRESS
+        elif address in states:
+            full = states[address] >= most * STATES_PER_ADDRESS
+        else:
+            full = len(states) >= most
         if len(alike) >= most or full:
             return PageNoveltyResult(PageNovelty.LIKE, alike[0] if alike else None)
         return PageNoveltyResult(PageNovelty.KEEP)

@@ -464,15 +464,16 @@ class ExplorationStepRunner:
         look = arrival.look
         if look is None:
             return None, False
-        judged = self.ledger.judge(look)
+        in_place = after is not None and not arrival.moved and normalize_address(after.url) == look.address
+        layer = find_layer(look, self.look if in_place else None)
+        behind = after.page_id if after is not None and in_place else None
+        judged = self.ledger.judge(look, behind if layer.kind else None)
         if judged.verdict is not PageNovelty.KEEP or self.ledger.full:
             if start and judged.page_id is not None:
                 self.ledger.amend(judged.page_id, start=True)
             self.at, self.look = judged.page_id, look
             return judged.page_id, False
-        in_place = after is not None and not arrival.moved and normalize_address(after.url) == look.address
         openable = True if start or by_address else False if in_place else None
-        layer = find_layer(look, self.look if in_place else None)
         page = await self.ledger.add(
             arrival,
             look,
@@ -480,7 +481,7 @@ class ExplorationStepRunner:
             start=start,
             openable=openable,
             layer=layer,
-            behind=after.page_id if after is not None and in_place else None,
+            behind=behind,
         )
         if self.book.shows_start(page):
             self.book.covered.add(page.page_id)

@@ -117,7 +117,7 @@ class IsolatedPress:
             nothing = AttemptResult("refused", arrival.page, duration_ms=arrival.duration_ms)
             self._write(step, nothing, None, AT_ONCE if sends else NO_DIALOG)
         else:
-            judged = self._ledger.judge(look)
+            judged = self._ledger.judge(look, step.page.page_id)
             to = judged.page_id
             if judged.verdict is PageNovelty.KEEP and not self._ledger.full:
                 added = await self._ledger.add(

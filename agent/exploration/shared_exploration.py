@@ -226,12 +226,12 @@ def merge_part_result(
     book, ids = ledger.book, dict[str, str | None]()
     for found in findings.pages:
         page = found.page
-        judged = book.judge(page.url, page.state)
+        behind = ids.get(page.behind or "", page.behind)
+        judged = book.judge(page.url, page.state, behind if page.layer else None)
         if judged.verdict is not PageNovelty.KEEP or ledger.full:
             ids[page.page_id] = judged.page_id
             continue
         ids[page.page_id] = own = book.new_id()
-        behind = ids.get(page.behind or "", page.behind)
         ledger.take(page.model_copy(update={"page_id": own, "behind": behind}), found.snapshot, found.picture)
     for page_id, openable in findings.openable.items():
         ledger.amend(page_id, openable=openable)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from kb_schema.exploration_folder import ExplorationFolder
-from kb_schema.explorations import AttemptedTransition, ExplorationPage, Offer
+from kb_schema.explorations import SHARED, AttemptedTransition, ExplorationPage, Offer
 from kb_schema.page_snapshots import PageSnapshot
 from kb_schema.url_patterns import relative_path
 from loaders.screen_learner.observed_pages import ObservedPage
@@ -89,7 +90,43 @@ def read_explored_pages(seen: ExploredSite) -> tuple[list[ExploredPage], list[st
         layer = _signs_on_top(labelled, drawn, None if below is None else below.observed.profile)
         path = relative_path(page.url, base)
         looks[page.page_id] = ExploredPage(labelled, ObservedPage(drawn, path, run=page.page_id, layer=layer))
-    return list(looks.values()), remarks
+    entries = _find_entries(looks, seen.passages())
+    return [
+        replace(look, observed=replace(look.observed, entries=frozenset(entries[look.page_id])))
+        for look in looks.values()
+    ], remarks
+
+
+def _find_entries(
+    looks: Mapping[str, ExploredPage], passages: Iterable[AttemptedTransition]
+) -> Mapping[str, set[str]]:
+    """Return the entries of menus that led to each page at the address of the page before, which both pages have."""
+    found: dict[str, set[str]] = defaultdict(set)
+    menus = {page_id: _menu_entries(look.page) for page_id, look in looks.items()}
+    for each in passages:
+        before, after = looks.get(each.from_page), looks.get(each.to_page or "")
+        if (
+            before is None
+            or after is None
+            or before is after
+            or each.outcome != "arrived"
+            or before.page.layer
+        ):
+            continue
+        entry = menus[before.page_id].get(each.offer_id or "")
+        if entry and before.page.url == after.page.url and entry in menus[after.page_id].values():
+            found[after.page_id].add(entry)
+    return found
+
+
+def _menu_entries(page: ExplorationPage) -> dict[str, str]:
+    """Return the names of the controls in menus of a page, by offer."""
+    return {
+        offer.offer_id: name
+        for offer in page.offers
+        if offer.region.partition(":")[0] in SHARED and not offer.in_row and offer.action_type == "click"
+        if any(map(str.isalpha, name := _mask(" ".join(offer.name.split()))))
+    }
 
 
 def _label_fields(offers: Sequence[Offer], stored: StoredPage) -> tuple[Offer, ...]:

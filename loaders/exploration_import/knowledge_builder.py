@@ -142,15 +142,19 @@ class _KnowledgeBuilder:
         for control in controls:
             if control.repeated:
                 for part in self._rows.split(control):
-                    led = {self._leads.get((look.page_id, offer.offer_id)) for look, offer in part.seen}
-                    yield from part.separate() if len(led - {None}) > 1 else (part,)
+                    yield from part.separate() if self._leads_apart(part) else (part,)
                 continue
             needs_row = control.in_rows and (control.offer.action_type != "click" or control.named_by_data)
             rows = self._rows.of(control) if needs_row else None
-            if needs_row and (rows is None or rows.row is None):
+            if needs_row and (rows is None or rows.row is None or self._leads_apart(control)):
                 yield from control.separate()
             else:
                 yield control
+
+    def _leads_apart(self, control: ScreenControl) -> bool:
+        """Return whether a control of several rows led to different screens."""
+        led = {self._leads.get((look.page_id, offer.offer_id)) for look, offer in control.seen}
+        return len(led - {None}) > 1
 
     def _find_leads(self, screens: Sequence[ExploredScreen]) -> dict[tuple[str, str], str]:
         """Return the screen to which an offer of a page led."""

@@ -28,7 +28,8 @@ from web_pages.selectors.row_selectors import (
     row_template_selector,
 )
 from web_pages.selectors.selector_generator import PageSelectors
-from web_pages.selectors.selector_terms import InnerTextTerm
+from web_pages.selectors.selector_terms import ClassTerm, InnerTextTerm, SelectorPath, step_of
+from web_pages.selectors.stable_attributes import list_stable_classes
 from web_pages.stored_pages import StoredPage
 from web_pages.visibility import visible
 
@@ -72,7 +73,8 @@ class RowControls:
             for offer in offers[:MOST_FILLED]
             if offer.selector is not None and (found := page.page.resolve(offer.selector).element) is not None
         ]
-        methods = (_by_own_text, _by_row_text) if control.offer.href else (_by_row_text, _by_own_text)
+        first = (_by_own_text, _by_row_text) if control.offer.href else (_by_row_text, _by_own_text)
+        methods = (*first, _by_inner_text)
         if control.repeated:
             return self._by_class(by_page, page, elements)
         selectors = (method(page, elements) for method in methods)
@@ -106,7 +108,7 @@ class RowControls:
         row = None if element is None else find_class_row(element)
         if element is None or row is None:
             return False
-        texts = list_row_texts(page.terms(element.root, shadows=False), row.row, element)
+        texts = list_row_texts(page.terms(element.root, shadows=False), row.row, element, changing=True)
         return any(resolve_row_template(page, template.template, each.text) == (element,) for each in texts)
 
     def split(self, control: ScreenControl) -> Iterator[ScreenControl]:
@@ -178,6 +180,35 @@ def _by_own_text(page: PageSelectors, elements: Sequence[Element]) -> RowControl
             for element, text in zip(elements, words, strict=True)
         ):
             return RowControlSelector(row_template_selector(template), words[0])
+    return None
+
+
+def _by_inner_text(page: PageSelectors, elements: Sequence[Element]) -> RowControlSelector | None:
+    """By a text in the control, which is the row itself: one of a list that its class tells."""
+    if len(elements) < 2 or any(each.root.kind != "document" for each in elements):
+        return None
+    first, terms = elements[0], page.terms(elements[0].root, shadows=False)
+    texts = {id(each): list(list_row_texts(terms, each, changing=True)) for each in elements}
+    shared = set.intersection(*(set(list_stable_classes(each)) for each in elements))
+    for name in (each for each in list_stable_classes(first) if each in shared):
+        for held in texts[id(first)]:
+            given = InnerTextTerm(held.tag, f"{{{{{PARAMETER}}}}}")
+            template = SelectorPath((step_of(first, ClassTerm(name), given),)).xpath
+            told = [
+                each
+                for each in elements
+                if any(
+                    text.tag == held.tag and resolve_row_template(page, template, text.text) == (each,)
+                    for text in texts[id(each)]
+                )
+            ]
+            if first in told and len(told) > len(elements) / 2:
+                row = next(
+                    text.text
+                    for text in texts[id(first)]
+                    if text.tag == held.tag and resolve_row_template(page, template, text.text) == (first,)
+                )
+                return RowControlSelector(row_template_selector(template), row)
     return None
 
 

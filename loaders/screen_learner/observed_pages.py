@@ -23,6 +23,8 @@ class ObservedPage:
     """Equal for pages on which different runs performed the same action."""
     layer: frozenset[str] = frozenset()
     """The signs of what lies on it, such as a dialog; empty if nothing does."""
+    entries: frozenset[str] = frozenset()
+    """The entries of menus that lead to it without another address, by name."""
 
 
 def deduplicate_pages(pages: Iterable[ObservedPage], *, in_each_run: bool = False) -> list[ObservedPage]:

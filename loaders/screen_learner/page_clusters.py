@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TypeVar
 from urllib.parse import unquote
@@ -24,6 +24,7 @@ from kb_schema.url_patterns import ANY, split_glued_id
 from loaders.screen_learner.error_pages import is_error_page
 from loaders.screen_learner.observed_pages import ObservedPage
 from loaders.screen_learner.page_layers import group_layers
+from loaders.screen_learner.page_views import name_views
 from loaders.screen_learner.url_patterns import place, segments
 from web_pages.page_profiles import PageFeature
 
@@ -94,9 +95,21 @@ def cluster_pages(
     """
     plain = [number for number, page in enumerate(pages) if not page.layer]
     layered = [number for number, page in enumerate(pages) if page.layer]
-    groups = _cluster_plain([pages[at] for at in plain], linked, frozenset(_bare(place(e)) for e in entries))
+    usual = [pages[at] for at in plain]
+    viewed = [_at_view(page, view) for page, view in zip(usual, name_views(usual), strict=True)]
+    shown = {after.path for before, after in zip(usual, viewed, strict=True) if before is not after}
+    groups = _cluster_plain(viewed, linked, frozenset(_bare(place(each)) for each in (*entries, *shown)))
     found = [[plain[at] for at in group] for group in groups]
     return sorted([*found, *group_layers(pages, layered)])
+
+
+def _at_view(page: ObservedPage, view: str) -> ObservedPage:
+    """Return a page of a view at a route of its own: views are compared as addresses are."""
+    if not view:
+        return page
+    base, _, fragment = page.path.partition("#")
+    route = fragment.rstrip("/") if fragment.startswith(("/", "!/")) else ""
+    return replace(page, path=f"{base}#{route}/{re.sub(r'[^a-z]+', '-', f'view {view}'.casefold())}")
 
 
 def _cluster_plain(

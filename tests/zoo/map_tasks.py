@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 
 from playwright.async_api import Browser
@@ -28,6 +29,7 @@ from mcp_server.identification.screen_identification import identify
 from mcp_server.knowledge.compiled_view import KnowledgeView, compile_view
 from tests.zoo.zoo_jobs import Application, Job, NoNoise, RunningApplication
 from tests.zoo.zoo_measurement import record_demonstration
+from web_pages.accessible_names import is_interactive
 from web_pages.element_tree import Element
 from web_pages.page_texts import squeeze, text_of
 from web_pages.stored_pages import answer_probes
@@ -159,7 +161,7 @@ class MapHolding:
             templates = [each for each in element.selector.strategies if isinstance(each, TemplateStrategy)]
             if not templates:
                 one = page.stored.resolve(element.selector).element
-                if one is not None and is_same_control(one, control):
+                if one is not None and (is_same_control(one, control) or _is_text_of(one, control)):
                     yield element, {}
                 continue
             if not _may_be(templates[0].template, control):
@@ -167,7 +169,7 @@ class MapHolding:
             for row in list_row_texts(control, values):
                 given = dict.fromkeys(templates[0].parameters, row)
                 rows = page.stored.resolve_template(templates[0].template, given)
-                if len(rows) == 1 and is_same_control(rows[0], control):
+                if len(rows) == 1 and (is_same_control(rows[0], control) or _is_text_of(rows[0], control)):
                     yield element, given
                     break
 
@@ -180,13 +182,32 @@ def _may_be(template: str, control: Element) -> bool:
 
 
 def is_same_control(one: Element, other: Element) -> bool:
-    """Whether two elements are one control: the same, or one in the other with the same words."""
+    """Whether two elements are one control: the same, or one in the other with the same words.
+
+    Icons and counts are no words: `Inbox` in `📨 Inbox 12`.
+    """
     if one is other:
         return True
     around = [*one.ancestors()][:APART], [*other.ancestors()][:APART]
     nested = any(each is other for each in around[0]) or any(each is one for each in around[1])
-    words = {squeeze(text_of(one)), squeeze(text_of(other))} - {""}
+    words = {" ".join(re.findall(r"[^\W\d_]+", text_of(each))) for each in (one, other)} - {""}
     return nested and len(words) < 2
+
+
+def _is_text_of(whole: Element, control: Element) -> bool:
+    """Whether what was pressed is a text in a control that nothing else on the page says: who presses it presses the control."""
+    around = list(takewhile(lambda each: each is not whole, control.ancestors()))
+    words = squeeze(text_of(control))
+    if (
+        len(around) > APART
+        or whole not in control.ancestors()
+        or any(map(is_interactive, (control, *around)))
+    ):
+        return False
+    same = [
+        each for each in control.root.elements if each.tag == control.tag and squeeze(text_of(each)) == words
+    ]
+    return len(words) > 1 and len(same) == 1
 
 
 def list_row_texts(control: Element, values: Sequence[str]) -> list[str]:

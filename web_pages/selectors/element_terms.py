@@ -204,13 +204,18 @@ def build_row_step(row: Element, held: SelectorTerm) -> SelectorStep:
     return step_of(row, AttributeTerm("role", role), held)
 
 
-def list_row_texts(page: ElementIndex, row: Element, inner: Element | None = None) -> Iterator[InnerTextTerm]:
+def list_row_texts(
+    page: ElementIndex, row: Element, inner: Element | None = None, *, changing: bool = False
+) -> Iterator[InnerTextTerm]:
     """Yield terms for the first texts of a row, except those of the given inner element.
 
     Texts that were made up, such as the id of a record, come last: people name a row by them if it has no other name.
+    `changing`: after them also those with a time or a number of things, `Check-up tomorrow at 10:00`: who gives a row
+    gives the text of today.
     """
-    first = islice(_row_words(page, row, inner), 2 * _MOST_SAID)
-    return islice(sorted(first, key=_is_made_up), _MOST_SAID)
+    first = sorted(islice(_row_words(page, row, inner), 2 * _MOST_SAID), key=_is_made_up)
+    others = islice(_row_words(page, row, inner, ValueFlaw.CHANGES), _MOST_SAID) if changing else ()
+    return islice((*first, *others), _MOST_SAID)
 
 
 def _is_made_up(term: InnerTextTerm) -> bool:
@@ -221,7 +226,10 @@ def _is_number_of_record(text: str) -> bool:
     return _RECORD.fullmatch(text) is not None
 
 
-def _row_words(page: ElementIndex, row: Element, inner: Element | None) -> Iterator[InnerTextTerm]:
+def _row_words(
+    page: ElementIndex, row: Element, inner: Element | None, flaw: ValueFlaw | None = None
+) -> Iterator[InnerTextTerm]:
+    """Yield terms for the texts with a flaw, or without any."""
     spoken: set[str] = set()
     around = set() if inner is None else {id(inner), *map(id, inner.ancestors())}
     for node in _some(row):
@@ -231,7 +239,7 @@ def _row_words(page: ElementIndex, row: Element, inner: Element | None) -> Itera
             continue
         text = None if _is_ornament(node, row) else page.text(node)
         telling = text and (sum(map(str.isalpha, text)) > 1 or _is_number_of_record(text))
-        if text and telling and text not in spoken and find_text_flaw(text) is None:
+        if text and telling and text not in spoken and find_text_flaw(text) is flaw:
             spoken.add(text)
             yield InnerTextTerm(node.tag, text)
 

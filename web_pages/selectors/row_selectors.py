@@ -110,14 +110,16 @@ def list_row_selectors(
     others = [
         node for node in (told.fellows if told is not None else list_fellow_rows(row)) if node is not row
     ]
-    for held in list_row_texts(terms, row, element):
+    for held in list_row_texts(terms, row, element, changing=by_class):
         given = InnerTextTerm(held.tag, f"{{{{{PARAMETER}}}}}")
         around = build_row_step(row, given) if told is None else step_of(row, ClassTerm(told.name), given)
         for inner in _inner_steps(terms, element, classes_first=by_class):
             template = SelectorPath((around, inner)).xpath
             if resolve_row_template(selectors, template, held.text) != (element,):
                 continue
-            tried = tuple(_works_for(selectors, terms, template, held, others[:MOST_TRIED]))
+            tried = tuple(
+                _works_for(selectors, terms, template, held, others[:MOST_TRIED], changing=by_class)
+            )
             if len(tried) >= min(len(others), MOST_TRIED) / 2 and tried:
                 yield RowSelector(row_template_selector(template), held.text, tried)
 
@@ -135,11 +137,17 @@ def _inner_steps(terms: TermIndex, element: Element, *, classes_first: bool) -> 
 
 
 def _works_for(
-    selectors: PageSelectors, terms: TermIndex, template: str, held: InnerTextTerm, rows: list[Element]
+    selectors: PageSelectors,
+    terms: TermIndex,
+    template: str,
+    held: InnerTextTerm,
+    rows: list[Element],
+    *,
+    changing: bool,
 ) -> Iterator[str]:
     """Yield the texts of other rows with which the template leads into them."""
     for row in rows:
-        for other in list_row_texts(terms, row):
+        for other in list_row_texts(terms, row, changing=changing):
             if other.tag != held.tag or other.text == held.text:
                 continue
             found = resolve_row_template(selectors, template, other.text)

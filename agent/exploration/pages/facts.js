@@ -253,7 +253,7 @@
       multiple: el.hasAttribute("multiple"),
       readonly: el.hasAttribute("readonly"),
       editable: el.isContentEditable === true,
-      in_label: el.closest("label") !== null,
+      in_label: (el.closest("label")?.control ?? null) !== null,
       expanded: expanded(el),
       selected: el.getAttribute("aria-selected") ?? (isChosen(el) ? "true" : null),
       current: el.getAttribute("aria-current"),

@@ -289,6 +289,11 @@ def clean_text(text: str | None, longest: int = LONGEST_LINE) -> str:
     return (text or "")[:longest].encode("utf-8", "replace").decode("utf-8").replace("\0", "")
 
 
+NAMED_BY_DATA = "named by data"
+FEW_ROWS = 8
+"""So many rows whose controls have names of their own are all kept."""
+
+
 class _RowOffers:
     """Selects which elements of repeated rows are kept."""
 
@@ -297,14 +302,13 @@ class _RowOffers:
         self._siblings = Counter((each.parent, each.kind) for each in look.index.regions)
         slots: defaultdict[tuple[object, ...], list[int]] = defaultdict(list)
         self._slot: dict[int, tuple[object, ...]] = {}
-        for element in _read(look.index):
-            found = self._slot_of(element)
-            if found is None:
-                continue
-            row, slot = found
-            self._row_of[element.at], self._slot[element.at] = row, slot
-            if row not in slots[slot]:
-                slots[slot].append(row)
+        found = [(element, place) for element in _read(look.index) if (place := self._slot_of(element))]
+        times = Counter(slot for _, (_, slot) in found)
+        for element, (row, slot) in found:
+            named = self._named_by_data(element, row) if times[slot] == 1 else None
+            self._row_of[element.at], self._slot[element.at] = row, named or slot
+            if row not in slots[named or slot]:
+                slots[named or slot].append(row)
         self._rows = slots
 
     _row_of: dict[int, int]
@@ -319,6 +323,14 @@ class _RowOffers:
         if row is None:
             return None
         return row, (self._look.index.regions[row].parent, element.role, self._called(element, row))
+
+    def _named_by_data(self, element: IndexedElement, row: int) -> tuple[object, ...] | None:
+        """Return what the controls have in common that each row has with a name of its own, and no address: what opens it."""
+        told = self._look.said.get(element.at, NO_REPORTED_ELEMENT)
+        kind = element.attributes.get("class", "").split()[:1]
+        if told.item is not None or told.href or element.tag in FIELD_TAGS or not kind:
+            return None
+        return (NAMED_BY_DATA, self._look.index.regions[row].parent, element.role, element.tag, *kind)
 
     def _in_menu(self, element: IndexedElement) -> bool:
         regions = self._look.index.regions_of(element)
@@ -335,6 +347,10 @@ class _RowOffers:
         if slot is None:
             return True
         rows = self._rows[slot]
+        if (
+            slot[0] == NAMED_BY_DATA and len(rows) <= FEW_ROWS
+        ):  # they may be different things: a list of settings
+            return True
         sample = {*rows[:2], rows[len(rows) * 2 // 3]}
         return self._row_of[element.at] in sample
 
@@ -470,10 +486,10 @@ def _judge_control(
 
 
 def _belongs_to_other_element(element: IndexedElement, said: ReportedElement) -> bool:
-    """Whether it is no control of its own: a label, a part of a control, a container with a pointer cursor, or a
+    """Whether it is no control of its own: a label of one, a part of a control, a container with a pointer cursor, or a
     hidden link for robots. Hidden links to a position of the page are kept: they may appear on keyboard focus.
     """
-    if element.tag == "label" or (said.unseen and not (said.href or "#").startswith("#")):
+    if (element.tag == "label" and said.in_label) or (said.unseen and not (said.href or "#").startswith("#")):
         return True
     return not element.interactive and (said.in_label or element.role in _HOLDERS)
 

@@ -57,3 +57,31 @@ async def test_a_control_in_a_list_of_its_own_inside_a_row_stands_in_that_row(pa
     found = await offered(page, f"<table><tr><th>Name<th>More</tr>{rows}</table>")
     assert len(found) == 3, "of rows the first two and one other are kept"
     assert all(each.in_row for each in found.values())
+
+
+async def test_a_label_without_a_control_is_an_offer_if_it_shows_the_hand(page: Page) -> None:
+    found = await offered(
+        page,
+        "<label style='cursor:pointer'><div class=custom-checkbox></div><span>Full-time</span></label>"
+        "<label style='cursor:pointer'><input type=checkbox> News</label><label>Only words</label>",
+    )
+    assert set(found) == {"Full-time", "News"}
+
+
+async def test_controls_that_rows_call_by_their_data_stand_in_rows_and_few_of_many_are_kept(
+    page: Page,
+) -> None:
+    def table(names: list[str]) -> str:
+        rows = "".join(
+            f"<tr><td><a class=open style='cursor:pointer'>{name}</a></td><td>{name.lower()}@quay.example</td></tr>"
+            for name in names
+        )
+        return f"<table><tr><th>Name<th>Mail</tr>{rows}</table>"
+
+    names = [f"{first} {last}" for first in ("Ada", "Bea", "Cleo") for last in ("North", "South", "East", "West")]
+    found = await offered(page, table(names))
+    assert len(found) == 3
+    assert all(each.in_row for each in found.values())
+    few = await offered(page, table(names[:5]))
+    assert set(few) == set(names[:5]), "they may be different things"
+    assert all(each.in_row for each in few.values())

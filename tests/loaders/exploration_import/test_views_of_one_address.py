@@ -1,0 +1,69 @@
+"""An application that shows all of its views at one address: what its menu calls differently are screens of their own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from loaders.exploration_import.knowledge_builder import build_knowledge
+from tests.support.explored import Drawing, drawing
+
+VIEWS = {
+    "Wallet": "<h1>My Wallet</h1><section><h3>Recent</h3><p>Nothing yet</p></section><button>See all</button>",
+    "Cards": "<h1>Cards</h1><section><h3>Expired</h3><p>Nothing yet</p></section><button>Link a card</button>",
+    "Savings": "<h1>Savings</h1><section><h3>History</h3><p>Nothing yet</p></section><button>See rates</button>",
+    "Rewards": "<h1>Rewards</h1><section><h3>History</h3><p>Nothing yet</p></section><button>See offers</button>",
+}
+
+
+def _view(named: str, inside: str) -> str:
+    menu = "".join(f"<button>{name}{' 3' if name == 'Cards' else ''}</button>" for name in VIEWS)
+    return f"<nav aria-label='Main'>{menu}</nav><main aria-label='{named}'>{inside}</main>"
+
+
+def _draw(path: Path) -> Drawing:
+    seen = drawing(path)
+    for name, inside in VIEWS.items():
+        seen.page(
+            name.lower(), "/", _view(name, inside), "Purse", start=name == "Wallet", openable=name == "Wallet"
+        )
+    return seen
+
+
+def test_views_to_which_entries_of_a_menu_lead_are_screens_and_what_shows_their_heading_is_a_state(
+    tmp_path: Path,
+):
+    seen = _draw(tmp_path)
+    seen.went("wallet", "Cards 3", "cards")
+    seen.went("wallet", "Savings", "savings")
+    seen.went("wallet", "Rewards", "rewards")
+    seen.page(
+        "rates", "/", _view("Savings", "<h1>Savings</h1><h3>Rates</h3><p>4 %</p>"), "Purse", openable=False
+    )
+    seen.went("savings", "See rates", "rates")
+    made = build_knowledge(seen.folder)
+    assert sorted(map(sorted, made.screens.values())) == [
+        ["cards"], ["rates", "savings"], ["rewards"], ["wallet"]
+    ]  # fmt: skip
+    assert {each.name for each in made.knowledge.screens.values()} == {
+        "My Wallet",
+        "Cards",
+        "Savings",
+        "Rewards",
+    }
+
+
+def test_what_a_button_of_the_page_changes_is_no_view(tmp_path: Path):
+    seen = drawing(tmp_path)
+    for name in ("all", "open", "closed"):
+        chips = "<button>All</button><button>Open</button><button>Closed</button>"
+        seen.page(
+            name,
+            "/",
+            f"<main>{chips}<h1>Tickets</h1><h2>{name} tickets</h2><p>None</p></main>",
+            "Desk",
+            start=name == "all",
+        )
+    seen.went("all", "Open", "open")
+    seen.went("all", "Closed", "closed")
+    made = build_knowledge(seen.folder)
+    assert [sorted(each) for each in made.screens.values()] == [["all", "closed", "open"]]
