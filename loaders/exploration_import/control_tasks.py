@@ -6,19 +6,18 @@ A draft begins at a screen with an address and presses the controls that led on 
 from __future__ import annotations
 
 import re
-from collections import defaultdict, deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from kb_schema.explorations import Danger
 from kb_schema.tasks import Task
+from loaders.exploration_import.draft_routes import Arrival, Route, choose_route, find_routes
 from loaders.exploration_import.observed_transitions import PlacedControl
 from loaders.exploration_import.readable_ids import make_unique_id, to_id_words
 from loaders.exploration_import.screen_controls import ScreenControl
 from loaders.exploration_import.task_drafts import SIGN_IN, DraftForm, RouteStep, TaskDraft, action_of
 
-LONGEST_ROUTE = 4
-"""Controls that are pressed on the way to a screen."""
 MOST_OF_SCREEN = 30
 """Drafts of buttons and switches of one screen."""
 MOST_CHOICES = 40
@@ -29,46 +28,6 @@ _ENTERING = frozenset({"fill", "select_option", "check", "upload_file"})
 _OTHER_BUTTON = re.compile(
     r"\b(preview|cancel|reset|clear|delete|remove|back|close|discard)\b", re.IGNORECASE
 )
-
-Arrival = tuple[PlacedControl, str]
-"""A control, and the screen to which it led when it was tried."""
-
-
-def find_routes(
-    screens: Mapping[str, str | None], arrivals: Iterable[Arrival]
-) -> dict[str, tuple[RouteStep, ...]]:
-    """Return how to come to each screen without an address from one that has one, in as few steps as possible.
-
-    `screens`: the address of each screen. Screens to which nothing led are left out.
-    """
-    onward: dict[str, list[RouteStep]] = defaultdict(list)
-    together: dict[tuple[str, str], list[PlacedControl]] = defaultdict(list)
-    for control, to_screen in arrivals:
-        together[control.screen.screen_id, to_screen].append(control)
-    for (from_screen, to_screen), controls in together.items():
-        onward[from_screen].append(RouteStep(controls[0], to_screen, _list_others(controls)))
-    routes: dict[str, tuple[RouteStep, ...]] = {name: () for name, url in screens.items() if url}
-    waiting = deque(routes)
-    while waiting:
-        at = waiting.popleft()
-        for step in onward[at]:
-            if step.screen_id not in routes and len(routes[at]) < LONGEST_ROUTE:
-                routes[step.screen_id] = (*routes[at], step)
-                waiting.append(step.screen_id)
-    return routes
-
-
-def _list_others(controls: Sequence[PlacedControl]) -> tuple[PlacedControl, ...]:
-    """Return the others of its make that lead to the same screen, if each has a name: else the first one is enough."""
-    controls = [each for each in controls if _get_make(each) == _get_make(controls[0])]
-    names = [each.control.called for each in controls]
-    rows = any(each.element.selector.required_context for each in controls)
-    return () if rows or "" in names or len({*names}) < len(names) else tuple(controls[1:])
-
-
-def _get_make(each: PlacedControl) -> tuple[str, str]:
-    known = each.control.offer.fingerprint
-    return each.control.offer.tag, "" if known is None else known.attributes.get("class", "")
 
 
 def draft_control_tasks(
@@ -92,7 +51,8 @@ def draft_control_tasks(
     for form, name in _Offered(placed, routes, leading, beside).list_all():
         opener = _find_asking(form.route)
         asked_by = () if opener is None else (opener.element.element_id, form.button.screen.screen_id)
-        key = (name, form.button.element.element_id, *asked_by)
+        begins = form.route[-1].control.screen.screen_id if form.route else ""
+        key = (name, form.button.element.element_id, *asked_by, begins)
         if key in drafted:
             continue  # the same control of another state of the page
         drafted.add(key)
@@ -108,30 +68,33 @@ class _Offered:
     def __init__(
         self,
         placed: Sequence[PlacedControl],
-        routes: Mapping[str, tuple[RouteStep, ...]],
+        routes: Mapping[str, Sequence[Route]],
         leading: Collection[tuple[str, str]],
         beside: Callable[[ScreenControl], str],
     ) -> None:
         self._routes, self._beside = routes, beside
         self._by_screen: dict[str, list[PlacedControl]] = defaultdict(list)
+        sent = {_get_form(each) for each in placed if _is_button(each)}
         for each in placed:
             screen_id = each.screen.screen_id
-            free = each.control.offer.form is None and each.control.offer.href is None
+            free = each.control.offer.href is None and (
+                each.control.offer.form is None or _get_form(each) not in sent
+            )  # the button of a dialog is often outside of its form
             if free and screen_id in routes and (screen_id, each.element.element_id) not in leading:
                 self._by_screen[screen_id].append(each)
 
     def list_all(self) -> Iterator[tuple[DraftForm, str]]:
         """Yield each with its name, those on screens with an address first."""
-        for screen_id in sorted(self._by_screen, key=lambda each: len(self._routes[each])):
-            own, route = self._by_screen[screen_id], self._routes[screen_id]
-            found = [*_list_dialogs(own, route), *self._list_menus(own, route)]
-            used = {id(each) for form, _ in found for each in (form.button, *form.choices)}
-            yield from found
-            yield from self._list_presses([each for each in own if id(each) not in used], route)
+        for screen_id in sorted(self._by_screen, key=lambda each: len(self._routes[each][0])):
+            own, routes = self._by_screen[screen_id], self._routes[screen_id]
+            first = choose_route(routes, own[0].screen) or routes[0]
+            for route in routes if own[0].screen.layer else [first]:
+                found = [*_list_dialogs(own, route), *self._list_menus(own, route)]
+                used = {id(each) for form, _ in found for each in (form.button, *form.choices)}
+                yield from found
+                yield from self._list_presses([each for each in own if id(each) not in used], route)
 
-    def _list_menus(
-        self, own: Sequence[PlacedControl], route: tuple[RouteStep, ...]
-    ) -> Iterator[tuple[DraftForm, str]]:
+    def _list_menus(self, own: Sequence[PlacedControl], route: Route) -> Iterator[tuple[DraftForm, str]]:
         """Yield what can be chosen in a menu that was opened: its entries that led nowhere."""
         choices = tuple(
             each
@@ -154,9 +117,7 @@ class _Offered:
         )
         yield form, f"Choose {about}"
 
-    def _list_presses(
-        self, own: Sequence[PlacedControl], route: tuple[RouteStep, ...]
-    ) -> Iterator[tuple[DraftForm, str]]:
+    def _list_presses(self, own: Sequence[PlacedControl], route: Route) -> Iterator[tuple[DraftForm, str]]:
         """Yield the buttons and switches that would change something."""
         count = 0
         for each in own:
@@ -187,34 +148,62 @@ def _find_asking(route: Sequence[RouteStep]) -> PlacedControl | None:
     return opener if opener is not None and opener.control.offer.danger in _CHANGING else None
 
 
-def _list_dialogs(
-    own: Sequence[PlacedControl], route: tuple[RouteStep, ...]
-) -> Iterator[tuple[DraftForm, str]]:
+def _list_dialogs(own: Sequence[PlacedControl], route: Route) -> Iterator[tuple[DraftForm, str]]:
     """Yield the fields of each region with each button there that would send them."""
     regions: dict[str, list[PlacedControl]] = defaultdict(list)
     for each in own:
         regions[each.control.region].append(each)
     confirms = _find_asking(route) is not None
-    for controls in regions.values():
+    parts = list(regions.values())
+    if own and own[0].screen.layer == "dialog" and len(_list_sending(own, confirms=confirms)) < 2:
+        parts = [list(own)]  # what is entered in a dialog with one button that sends is sent by that
+    for controls in parts:
         fields = tuple(
             each
             for each in controls
             if action_of(each) in _ENTERING and not each.element.selector.required_context
         )
-        buttons = [
-            each
-            for each in controls
-            if action_of(each) == "click"
-            and each.control.offer.danger in (_CHANGING if confirms else _SENDING)
-            and each.control.called
-            and not each.control.in_rows
-            and (confirms or not _OTHER_BUTTON.search(each.control.called))
-        ]
+        buttons = _list_sending(controls, confirms=confirms)
+        if not buttons and controls[0].screen.layer == "dialog":
+            buttons = _list_last_buttons(controls)
         for button in buttons if fields else ():
             form = DraftForm(
                 button.screen.screen_id, fields, button, "", "", route=route, told=f"the {_kind_of(button)}"
             )
             yield form, _name_dialog(form)
+
+
+def _get_form(each: PlacedControl) -> tuple[str, str | None, int | None]:
+    return each.screen.screen_id, each.control.offer.form, each.control.offer.form_number
+
+
+def _is_button(each: PlacedControl) -> bool:
+    """Return whether it is a button in words, of a dialog that it does not close."""
+    return (
+        each.control.offer.role == "button"
+        and action_of(each) == "click"
+        and not each.control.in_rows
+        and any(map(str.isalpha, each.control.called))
+        and not _OTHER_BUTTON.search(each.control.called)
+    )
+
+
+def _list_sending(controls: Sequence[PlacedControl], *, confirms: bool) -> list[PlacedControl]:
+    """Return the buttons that would send what was entered. `confirms`: the dialog asks before something is changed."""
+    return [
+        each
+        for each in controls
+        if action_of(each) == "click"
+        and each.control.offer.danger in (_CHANGING if confirms else _SENDING)
+        and each.control.called
+        and not each.control.in_rows
+        and (confirms or not _OTHER_BUTTON.search(each.control.called))
+    ]
+
+
+def _list_last_buttons(controls: Sequence[PlacedControl]) -> list[PlacedControl]:
+    """Return the last button of a dialog that is in words, if one did nothing when it was pressed with empty fields: `Deposit`."""
+    return [each for each in controls if _is_button(each)][-1:]
 
 
 def _kind_of(each: PlacedControl) -> str:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from kb_schema.tasks import Task
 from kb_schema.url_patterns import path_of
+from loaders.exploration_import.draft_routes import Arrival, Route, choose_route, find_routes
 from loaders.exploration_import.observed_transitions import ROW, PlacedControl
 from loaders.exploration_import.readable_ids import make_unique_id, to_id_words
 from loaders.exploration_import.screen_addresses import ScreenAddresses
@@ -87,12 +88,16 @@ _SAYS_NOTHING = frozenset(
 
 
 def draft_tasks(
-    placed: Sequence[PlacedControl], addresses: ScreenAddresses, *, has_sign_in_conditions: bool
+    placed: Sequence[PlacedControl],
+    addresses: ScreenAddresses,
+    arrivals: Sequence[Arrival],
+    *,
+    has_sign_in_conditions: bool,
 ) -> list[Task]:
     """Return the tasks; the one for signing in, if there is one, is called `sign_in`.
 
-    `placed`: the controls of all screens with their elements. `has_sign_in_conditions`: whether the knowledge says
-    when a user is signed in.
+    `placed`: the controls of all screens with their elements. `arrivals`: those that led on, with the screen to which.
+    `has_sign_in_conditions`: whether the knowledge says when a user is signed in.
     """
     forms = list(_list_forms(placed))
     signing = _find_sign_in(forms) if has_sign_in_conditions else None
@@ -101,7 +106,11 @@ def draft_tasks(
     taken = {SIGN_IN} if signing is not None else set()
     storing = Counter(form.screen_id for form in forms if form.method != "GET")
     forms = [replace(form, beside=storing[form.screen_id] > 1) for form in forms]
-    known = (form if form.url else _with_entry(form, placed, addresses) for form in _list_distinct(forms))
+    routes = find_routes({each.screen.screen_id: each.screen.url for each in placed}, arrivals)
+    known = (
+        form if form.url else _with_entry(form, placed, addresses) or _with_route(form, routes)
+        for form in _list_distinct(forms)
+    )
     for form in known:
         if form is None:
             continue  # nothing would say which of many things is changed
@@ -195,6 +204,12 @@ def _with_entry(
         ):
             return replace(form, route=(RouteStep(each, form.screen_id),))
     return None
+
+
+def _with_route(form: DraftForm, routes: Mapping[str, Sequence[Route]]) -> DraftForm | None:
+    """Return a form with the controls that led to its screen; None if they do not say which of many things it shows."""
+    route = choose_route(routes.get(form.screen_id, ()), form.button.screen)
+    return replace(form, route=route) if route else None
 
 
 def _find_sign_in(forms: Sequence[DraftForm]) -> DraftForm | None:

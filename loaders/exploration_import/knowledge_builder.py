@@ -113,11 +113,11 @@ class _KnowledgeBuilder:
         own, placed = self._own(screens, controls, layouts, shared)
         has_sign_in_conditions = authenticated_when(self._looks)
         groups: GroupsWithMembers = groups_of(screens, controls, layouts)
-        tasks = draft_tasks(placed, addresses, has_sign_in_conditions=bool(has_sign_in_conditions))
         moves = ObservedTransitions(
             screens, placed, addresses, has_sign_in_conditions=bool(has_sign_in_conditions)
         )
         arrivals = moves.list_arrivals(self._passages)
+        tasks = draft_tasks(placed, addresses, arrivals, has_sign_in_conditions=bool(has_sign_in_conditions))
         tasks += draft_control_tasks(placed, arrivals, tasks, self._rows.words_beside)
         login = SIGN_IN if any(task.task_id == SIGN_IN for task in tasks) else None
         actions, calls = draft_tool_actions(screens, {task.task_id for task in tasks}, login)

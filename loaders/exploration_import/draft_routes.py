@@ -1,0 +1,80 @@
+"""Finds how to come to screens without an address: by the controls that led there when the site was explored."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Iterable, Mapping, Sequence
+
+from loaders.exploration_import.explored_screens import ExploredScreen
+from loaders.exploration_import.observed_transitions import ROW, PlacedControl
+from loaders.exploration_import.task_drafts import RouteStep
+from loaders.screen_learner.url_patterns import is_open, place
+
+LONGEST_ROUTE = 4
+"""Controls that are pressed on the way to a screen."""
+MOST_ROUTES = 4
+"""The routes to one screen, each from another screen."""
+
+Arrival = tuple[PlacedControl, str]
+"""A control, and the screen to which it led when it was tried."""
+Route = tuple[RouteStep, ...]
+
+
+def find_routes(screens: Mapping[str, str | None], arrivals: Iterable[Arrival]) -> dict[str, list[Route]]:
+    """Return how to come to each screen without an address from one that has one, in as few steps as possible.
+
+    Further routes end with a control of another screen: the dialog for labels opens from issues and from epics.
+
+    `screens`: the address of each screen. Screens to which nothing led are left out.
+    """
+    onward: dict[str, list[RouteStep]] = defaultdict(list)
+    together: dict[tuple[str, str], list[PlacedControl]] = defaultdict(list)
+    for control, to_screen in arrivals:
+        together[control.screen.screen_id, to_screen].append(control)
+    for (from_screen, to_screen), controls in together.items():
+        onward[from_screen].append(RouteStep(controls[0], to_screen, _list_others(controls)))
+    routes: dict[str, list[Route]] = {name: [()] for name, url in screens.items() if url}
+    waiting = deque(routes)
+    while waiting:
+        at = waiting.popleft()
+        first = routes[at][0]
+        for step in onward[at]:
+            if len(first) >= LONGEST_ROUTE:
+                continue
+            if step.screen_id not in routes:
+                routes[step.screen_id] = [(*first, step)]
+                waiting.append(step.screen_id)
+            elif _is_another(step, first, routes[step.screen_id]):
+                routes[step.screen_id].append((*first, step))
+    return routes
+
+
+def choose_route(routes: Sequence[Route], screen: ExploredScreen) -> Route | None:
+    """Return the route to a screen; None if there is none.
+
+    If the screen shows one of many things, the route says which: by the row of a list, else by the name of a control.
+    """
+    if not routes or not any(is_open(place(look.observed.path)) for look in screen.looks):
+        return routes[0] if routes else None
+    rows = (each for each in routes if any(ROW in s.control.element.selector.required_context for s in each))
+    named = (each for each in routes if any(step.others for step in each))
+    return next(rows, None) or next(named, None)
+
+
+def _is_another(step: RouteStep, before: Route, known: Sequence[Route]) -> bool:
+    """Return whether a step ends a further route to its screen, which has no address and is not passed on the way."""
+    passed = {each.screen_id for each in before}
+    return len(known) < MOST_ROUTES and known[0] != () and step.screen_id not in passed
+
+
+def _list_others(controls: Sequence[PlacedControl]) -> tuple[PlacedControl, ...]:
+    """Return the others of its make that lead to the same screen, if each has a name: else the first one is enough."""
+    controls = [each for each in controls if _get_make(each) == _get_make(controls[0])]
+    names = [each.control.called for each in controls]
+    rows = any(each.element.selector.required_context for each in controls)
+    return () if rows or "" in names or len({*names}) < len(names) else tuple(controls[1:])
+
+
+def _get_make(each: PlacedControl) -> tuple[str, str]:
+    known = each.control.offer.fingerprint
+    return each.control.offer.tag, "" if known is None else known.attributes.get("class", "")

@@ -1,0 +1,90 @@
+"""Drafts of forms and dialogs that no address opens: by the controls that led there, and the row that says which thing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kb_schema.tasks import Task
+from loaders.exploration_import.knowledge_builder import build_knowledge
+from tests.support.explored import Drawing, drawing
+
+MENU = "<nav><a href='/issues'>Issues</a><a href='/epics'>Epics</a></nav>"
+LABELS = "<div class=modal><h2>Labels</h2><label>Urgent <input type=checkbox></label><button>Save labels</button></div>"
+
+
+def _draw(path: Path) -> Drawing:
+    """A tracker whose records are opened by buttons of rows, and edited on a page of their own or in a dialog."""
+    seen = drawing(path)
+    for kind, names in (("issue", ("Leaky hull", "Torn sail")), ("epic", ("New dock", "New crane"))):
+        rows = "".join(f"<tr><td>{name}</td><td><button>Open</button></td></tr>" for name in names)
+        table = f"<h1>All {kind}s</h1><table><tr><th>Name<th></tr>{rows}</table>"
+        seen.page(f"{kind}s", f"/{kind}s", f"{MENU}<main>{table}</main>", f"{kind}s", start=kind == "issue")
+        for n, name in enumerate(names, start=1):
+            record = f"{MENU}<main><h1>{kind}: details</h1><p>{name}</p><button>Edit it</button><button>Edit labels</button></main>"
+            at = f"/{kind}s/{n}"
+            seen.page(f"{kind}{n}", at, record, kind, openable=True)
+            opener = [each for each in seen.pages[f"{kind}s"].offers if each.name == "Open"][n - 1]
+            seen.tried(f"{kind}s", f"{kind}{n}", offer_id=opener.offer_id)
+            drawn = seen.page(
+                f"{kind}labels{n}",
+                at,
+                record + LABELS,
+                kind,
+                layer="dialog",
+                openable=False,
+                behind=f"{kind}{n}",
+            )
+            yes = drawn.offers[-1].model_copy(update={"danger": "submits"})
+            seen.folder.add_page(drawn.model_copy(update={"offers": (drawn.offers[-2], yes)}))
+            seen.went(f"{kind}{n}", "Edit labels", f"{kind}labels{n}")
+    for n in (1, 2):
+        form = "<form method=post action=/save><label>Title <input name=title></label><button>Save changes</button></form>"
+        seen.page(
+            f"edit{n}",
+            f"/issues/{n}/edit",
+            f"{MENU}<main><h1>Edit issue</h1>{form}</main>",
+            "Edit issue",
+            openable=True,
+        )
+        seen.went(f"issue{n}", "Edit it", f"edit{n}")
+    return seen
+
+
+def _list_openers(task: Task) -> list[str]:
+    return [
+        str(each.action.target) for each in task.steps if each.type == "navigation" and each.action.target
+    ]
+
+
+def test_a_form_of_one_of_many_is_reached_by_the_row_that_says_which(tmp_path: Path):
+    tasks = build_knowledge(_draw(tmp_path).folder).knowledge.tasks.values()
+    (editing,) = (each for each in tasks if each.name == "Edit issue")
+    assert [each.name for each in editing.io_spec.inputs] == ["issue_details_row", "title"]
+    assert len(_list_openers(editing)) == 2
+
+
+def test_a_dialog_that_two_kinds_of_records_open_is_a_task_of_each(tmp_path: Path):
+    tasks = build_knowledge(_draw(tmp_path).folder).knowledge.tasks.values()
+    labelling = [each for each in tasks if "labels" in each.name.casefold()]
+    begins = {str(each.steps[0].action.target_screen) for each in labelling}
+    assert len(labelling) == 2
+    assert len(begins) == 2
+
+
+def test_the_button_of_a_dialog_may_be_outside_of_its_form_and_have_said_nothing(tmp_path: Path):
+    seen = drawing(tmp_path)
+    page = "<main><h1>Savings</h1><button>Move money</button></main>"
+    seen.page("savings", "/savings", page, "Savings", start=True)
+    dialog = (
+        "<div class=modal><h2>Deposit to savings</h2><form><label>Amount <input></label></form>"
+        "<button>Cancel</button><button>Deposit</button></div>"
+    )
+    drawn = seen.page(
+        "deposit", "/savings", page + dialog, "Savings", layer="dialog", openable=False, behind="savings"
+    )
+    seen.folder.add_page(drawn.model_copy(update={"offers": drawn.offers[-3:]}))
+    seen.went("savings", "Move money", "deposit")
+    tasks = build_knowledge(seen.folder).knowledge.tasks.values()
+    (task,) = tasks
+    assert [each.action.action_type for each in task.steps][-2:] == ["fill", "click"]
+    assert [each.name for each in task.io_spec.inputs] == ["amount"]
