@@ -78,7 +78,9 @@ async def test_controls_that_rows_call_by_their_data_stand_in_rows_and_few_of_ma
         )
         return f"<table><tr><th>Name<th>Mail</tr>{rows}</table>"
 
-    names = [f"{first} {last}" for first in ("Ada", "Bea", "Cleo") for last in ("North", "South", "East", "West")]
+    names = [
+        f"{first} {last}" for first in ("Ada", "Bea", "Cleo") for last in ("North", "South", "East", "West")
+    ]
     found = await offered(page, table(names))
     assert len(found) == 3
     assert all(each.in_row for each in found.values())
