@@ -15,7 +15,7 @@ from kb_schema.tasks import Task
 from loaders.exploration_import.draft_routes import Arrival, Route, choose_route, find_routes
 from loaders.exploration_import.observed_transitions import PlacedControl
 from loaders.exploration_import.readable_ids import make_unique_id, to_id_words
-from loaders.exploration_import.screen_controls import ScreenControl
+from loaders.exploration_import.screen_controls import ScreenControl, is_named_switch
 from loaders.exploration_import.task_drafts import SIGN_IN, DraftForm, RouteStep, TaskDraft, action_of
 
 MOST_OF_SCREEN = 30
@@ -161,7 +161,8 @@ def _list_dialogs(own: Sequence[PlacedControl], route: Route) -> Iterator[tuple[
         fields = tuple(
             each
             for each in controls
-            if action_of(each) in _ENTERING and not each.element.selector.required_context
+            if (action_of(each) in _ENTERING or is_named_switch(each.control.offer))
+            and not each.element.selector.required_context
         )
         buttons = _list_sending(controls, confirms=confirms)
         if not buttons and controls[0].screen.layer == "dialog":

@@ -86,8 +86,8 @@ class ScreenControl:
         """Whether it would change something, by words that are no data: `Approve`, which only a draft has."""
         words = self.called.split()
         return (
-            not self.in_rows
-            and self.offer.danger in _ACTING
+            not (self.in_rows and (self.of_data or self.named_by_data))
+            and any(offer.danger in _ACTING for _, offer in self.seen)
             and 0 < len(words) <= MOST_WORDS
             and not any(character.isdigit() for character in self.called)
         )
@@ -305,6 +305,16 @@ def is_unnamed_switch(offer: Offer) -> bool:
     if (offer.label or offer.name).strip() or offer.action_type != "click" or offer.href is not None:
         return False
     return offer.danger == HELD_BACK or _SWITCH.search(class_of(offer)) is not None
+
+
+def is_named_switch(offer: Offer) -> bool:
+    """Whether a control in words that is none of a browser's switches something on and off: its class calls it so."""
+    plain = offer.action_type == "click" and offer.href is None and offer.role not in ("button", "link")
+    return (
+        plain
+        and any(map(str.isalpha, offer.label or offer.name))
+        and _SWITCH.search(class_of(offer)) is not None
+    )
 
 
 def _normalise_text(text: str) -> str:

@@ -221,7 +221,7 @@ class TaskDraft:
         name = make_unique_id(name if name[0].isalpha() else f"n_{name}", self._taken)
         self._taken.add(name)
         several = len(fields) > 1 or fields == self._form.choices
-        kind = {"check": "boolean", "upload_file": "file"}.get(action_of(first), "string")
+        kind = {"check": "boolean", "click": "boolean", "upload_file": "file"}.get(action_of(first), "string")
         return {
             "name": name,
             "type": "string" if several else kind,
@@ -238,6 +238,9 @@ class TaskDraft:
         if action == "check":
             for act, value in (("check", True), ("uncheck", False)):
                 yield _fill_in(f"{act}_{name}", each, act, only_if=(name, value))
+            return
+        if action == "click":  # a drawn check box: whether it is ticked is not known
+            yield _fill_in(f"switch_{name}", each, action, only_if=(name, True))
             return
         step = _fill_in(f"set_{name}", each, action, only_if=None if spec["required"] else (name, None))
         step["action"]["value"] = f"{{{name}}}"

@@ -63,6 +63,10 @@ class DraftFigures:
     seconds: float = 0.0
 
 
+SEARCH = "search"
+"""What the ids of fields contain in which a list is searched."""
+
+
 def choose_draft(knowledge: KnowledgeBase, used: Sequence[UsedControl]) -> ChosenDraft | None:
     """Return the draft that uses what the person used from some step on, to the last; None if there is none."""
     found = [
@@ -75,8 +79,12 @@ def choose_draft(knowledge: KnowledgeBase, used: Sequence[UsedControl]) -> Chose
 
 
 def _follow(task: Task, used: Sequence[UsedControl]) -> tuple[int, ChosenDraft] | None:
-    """Return how many controls of the person a draft uses, and its inputs; None if it ends or types otherwise."""
+    """Return how many controls of the person a draft uses, and its inputs; None if it ends or types otherwise.
+
+    What the person typed to find a row counts for nothing: whether the row is found without it is seen when the draft runs.
+    """
     steps = list(_list_placed(task))
+    used = [each for each in used if not any(SEARCH in element.element_id for element, _ in each.elements)]
     values: dict[str, Any] = {}
     pressed: set[str] = set()
     covered = [_cover(each, steps, values, pressed) for each in used]

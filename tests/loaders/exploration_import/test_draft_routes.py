@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from kb_schema.fingerprints import Fingerprint
 from kb_schema.tasks import Task
 from loaders.exploration_import.knowledge_builder import build_knowledge
 from tests.support.explored import Drawing, drawing
@@ -88,3 +89,52 @@ def test_the_button_of_a_dialog_may_be_outside_of_its_form_and_have_said_nothing
     (task,) = tasks
     assert [each.action.action_type for each in task.steps][-2:] == ["fill", "click"]
     assert [each.name for each in task.io_spec.inputs] == ["amount"]
+
+
+def test_drawn_check_boxes_of_a_page_are_optional_inputs_of_what_its_button_sends(tmp_path: Path):
+    seen = drawing(tmp_path)
+    boxes = "".join(f"<button class=checkbox-row>{name}</button>" for name in ("Full-time", "Internship"))
+    drawn = seen.page(
+        "interests",
+        "/interests",
+        f"<main><h1>Interests</h1>{boxes}<button>Save interests</button></main>",
+        start=True,
+    )
+    offers = [
+        each.model_copy(
+            update={
+                "role": "",
+                "tag": "label",
+                "fingerprint": Fingerprint(tag="label", attributes={"class": "checkbox-row"}),
+            }
+        )
+        for each in drawn.offers[:2]
+    ]
+    save = drawn.offers[2].model_copy(update={"danger": "submits"})
+    seen.folder.add_page(drawn.model_copy(update={"offers": (*offers, save)}))
+    (task,) = (each for each in build_knowledge(seen.folder).knowledge.tasks.values() if "Save" in each.name)
+    assert [(each.name, each.type, each.required) for each in task.io_spec.inputs] == [
+        ("full_time", "boolean", False),
+        ("internship", "boolean", False),
+    ]
+
+
+def test_what_can_be_done_in_few_rows_only_is_known_though_most_pages_of_the_screen_have_none(tmp_path: Path):
+    seen = drawing(tmp_path)
+    rows = "".join(f"<tr><td>Talk {n}</td><td><button>RSVP</button></td></tr>" for n in "abc")
+    for name, inside in (
+        ("all", rows),
+        ("past", "<tr><td>Nothing</td></tr>"),
+        ("mine", "<tr><td>None</td></tr>"),
+    ):
+        page = f"<main><h1>Events</h1><table><tr><th>Name<th></tr>{inside}</table></main>"
+        drawn = seen.page(name, f"/events?show={name}", page, "Events", start=name == "all")
+        held = [
+            each.model_copy(update={"danger": "unknown_method"}) if n == 0 else each
+            for n, each in enumerate(drawn.offers)
+        ]
+        seen.folder.add_page(drawn.model_copy(update={"offers": tuple(held)}))
+    made = build_knowledge(seen.folder)
+    assert [
+        "rsvp" in each for screen in made.knowledge.screens for each in made.knowledge.elements(screen)
+    ] == [True]
