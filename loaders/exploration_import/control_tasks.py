@@ -13,14 +13,21 @@ from dataclasses import replace
 from kb_schema.explorations import Danger
 from kb_schema.tasks import Task
 from loaders.exploration_import.draft_routes import Arrival, Route, choose_route, find_routes
+from loaders.exploration_import.drawn_lists import find_drawn_lists, list_choices
 from loaders.exploration_import.observed_transitions import PlacedControl
 from loaders.exploration_import.readable_ids import make_unique_id, to_id_words
 from loaders.exploration_import.screen_controls import ScreenControl, is_named_switch
-from loaders.exploration_import.task_drafts import SIGN_IN, DraftForm, RouteStep, TaskDraft, action_of
+from loaders.exploration_import.task_drafts import (
+    SIGN_IN,
+    DraftForm,
+    DrawnList,
+    RouteStep,
+    TaskDraft,
+    action_of,
+)
 
 MOST_OF_SCREEN = 30
 """Drafts of buttons and switches of one screen."""
-MOST_CHOICES = 40
 _CHANGING: frozenset[Danger] = frozenset(["submits", "deletes", "sends", "pays", "unknown_method"])
 """Why a control was not tried that would change something."""
 _SENDING: frozenset[Danger] = frozenset(["submits", "sends", "pays", "unknown_method"])
@@ -46,9 +53,10 @@ def draft_control_tasks(
     leading = {(each.screen.screen_id, each.element.element_id) for each, _ in arrivals}
     signs_in = any(task.task_id == SIGN_IN for task in known)
     taken = {task.task_id for task in known}
+    lists = find_drawn_lists(placed, arrivals, beside)
     drafted: set[tuple[str, ...]] = set()
     tasks = []
-    for form, name in _Offered(placed, routes, leading, beside).list_all():
+    for form, name in _Offered(placed, routes, leading, beside, lists).list_all():
         opener = _find_asking(form.route)
         asked_by = () if opener is None else (opener.element.element_id, form.button.screen.screen_id)
         begins = form.route[-1].control.screen.screen_id if form.route else ""
@@ -71,8 +79,9 @@ class _Offered:
         routes: Mapping[str, Sequence[Route]],
         leading: Collection[tuple[str, str]],
         beside: Callable[[ScreenControl], str],
+        lists: Mapping[str, Sequence[DrawnList]],
     ) -> None:
-        self._routes, self._beside = routes, beside
+        self._routes, self._beside, self._lists = routes, beside, lists
         self._by_screen: dict[str, list[PlacedControl]] = defaultdict(list)
         sent = {_get_form(each) for each in placed if _is_button(each)}
         for each in placed:
@@ -89,22 +98,15 @@ class _Offered:
             own, routes = self._by_screen[screen_id], self._routes[screen_id]
             first = choose_route(routes, own[0].screen) or routes[0]
             for route in routes if own[0].screen.layer else [first]:
-                found = [*_list_dialogs(own, route), *self._list_menus(own, route)]
+                dialogs = _list_dialogs(own, self._lists.get(screen_id, ()), route)
+                found = [*dialogs, *self._list_menus(own, route)]
                 used = {id(each) for form, _ in found for each in (form.button, *form.choices)}
                 yield from found
                 yield from self._list_presses([each for each in own if id(each) not in used], route)
 
     def _list_menus(self, own: Sequence[PlacedControl], route: Route) -> Iterator[tuple[DraftForm, str]]:
         """Yield what can be chosen in a menu that was opened: its entries that led nowhere."""
-        choices = tuple(
-            each
-            for each in own
-            if each.screen.looks[0].page.layer == "menu"
-            and action_of(each) == "click"
-            and each.control.called
-            and each.control.offer.danger not in ("deletes", "signs_out")
-            and not each.element.selector.required_context
-        )[:MOST_CHOICES]
+        choices = list_choices(own)
         if not route or len(choices) < 2:  # one entry is pressed, not chosen
             return
         about = (
@@ -148,7 +150,9 @@ def _find_asking(route: Sequence[RouteStep]) -> PlacedControl | None:
     return opener if opener is not None and opener.control.offer.danger in _CHANGING else None
 
 
-def _list_dialogs(own: Sequence[PlacedControl], route: Route) -> Iterator[tuple[DraftForm, str]]:
+def _list_dialogs(
+    own: Sequence[PlacedControl], lists: Sequence[DrawnList], route: Route
+) -> Iterator[tuple[DraftForm, str]]:
     """Yield the fields of each region with each button there that would send them."""
     regions: dict[str, list[PlacedControl]] = defaultdict(list)
     for each in own:
@@ -167,10 +171,13 @@ def _list_dialogs(own: Sequence[PlacedControl], route: Route) -> Iterator[tuple[
         buttons = _list_sending(controls, confirms=confirms)
         if not buttons and controls[0].screen.layer == "dialog":
             buttons = _list_last_buttons(controls)
-        for button in buttons if fields else ():
+        regions_here = {each.control.region for each in controls}
+        drawn = tuple(each for each in lists if each.opener.control.region in regions_here)
+        for button in buttons if fields or drawn else ():
             form = DraftForm(
-                button.screen.screen_id, fields, button, "", "", route=route, told=f"the {_kind_of(button)}"
-            )
+                button.screen.screen_id, fields, button, "", "",
+                lists=drawn, route=route, told=f"the {_kind_of(button)}",
+            )  # fmt: skip
             yield form, _name_dialog(form)
 
 

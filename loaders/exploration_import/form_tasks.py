@@ -8,20 +8,23 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from kb_schema.tasks import Task
 from kb_schema.url_patterns import path_of
 from loaders.exploration_import.draft_routes import Arrival, Route, choose_route, find_routes
+from loaders.exploration_import.drawn_lists import find_drawn_lists
 from loaders.exploration_import.observed_transitions import ROW, PlacedControl
 from loaders.exploration_import.readable_ids import make_unique_id, to_id_words
 from loaders.exploration_import.screen_addresses import ScreenAddresses
+from loaders.exploration_import.screen_controls import ScreenControl
 from loaders.exploration_import.screen_titles import without_counts
 from loaders.exploration_import.task_drafts import (
     CREATES,
     SIGN_IN,
     DraftForm,
+    DrawnList,
     RouteStep,
     TaskDraft,
     action_of,
@@ -91,15 +94,18 @@ def draft_tasks(
     placed: Sequence[PlacedControl],
     addresses: ScreenAddresses,
     arrivals: Sequence[Arrival],
+    beside: Callable[[ScreenControl], str],
     *,
     has_sign_in_conditions: bool,
 ) -> list[Task]:
     """Return the tasks; the one for signing in, if there is one, is called `sign_in`.
 
-    `placed`: the controls of all screens with their elements. `arrivals`: those that led on, with the screen to which.
+    `placed`: the controls of all screens with their elements. `arrivals`: those that led on, with the screen to which. `beside`:
+    returns the words beside a control, by which it is called.
     `has_sign_in_conditions`: whether the knowledge says when a user is signed in.
     """
-    forms = list(_list_forms(placed))
+    lists = find_drawn_lists(placed, arrivals, beside)
+    forms = [_with_lists(form, lists.get(form.screen_id, ())) for form in _list_forms(placed)]
     signing = _find_sign_in(forms) if has_sign_in_conditions else None
     names = {each.screen.screen_id: each.screen.name for each in placed}
     tasks = [] if signing is None else [TaskDraft(signing, SIGN_IN, "Sign in", login=None).task()]
@@ -141,6 +147,13 @@ def _list_forms(placed: Sequence[PlacedControl]) -> Iterator[DraftForm]:
         if fields and button is not None:
             method, _, action = (button.control.offer.form or "").partition(" ")
             yield DraftForm(screen_id, fields, button, method, action)
+
+
+def _with_lists(form: DraftForm, lists: Sequence[DrawnList]) -> DraftForm:
+    """Return a form with the lists that are drawn in it."""
+    own = form.button.control.offer
+    inside = (each for each in lists if each.opener.control.offer.form_number == own.form_number)
+    return replace(form, lists=tuple(each for each in inside if each.opener.control.offer.form))
 
 
 def _list_fields(controls: Sequence[PlacedControl]) -> tuple[PlacedControl, ...]:

@@ -117,7 +117,13 @@ class _KnowledgeBuilder:
             screens, placed, addresses, has_sign_in_conditions=bool(has_sign_in_conditions)
         )
         arrivals = moves.list_arrivals(self._passages)
-        tasks = draft_tasks(placed, addresses, arrivals, has_sign_in_conditions=bool(has_sign_in_conditions))
+        tasks = draft_tasks(
+            placed,
+            addresses,
+            arrivals,
+            self._rows.words_beside,
+            has_sign_in_conditions=bool(has_sign_in_conditions),
+        )
         tasks += draft_control_tasks(placed, arrivals, tasks, self._rows.words_beside)
         login = SIGN_IN if any(task.task_id == SIGN_IN for task in tasks) else None
         actions, calls = draft_tool_actions(screens, {task.task_id for task in tasks}, login)

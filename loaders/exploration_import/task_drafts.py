@@ -33,6 +33,15 @@ class RouteStep:
 
 
 @dataclass(frozen=True, slots=True)
+class DrawnList:
+    """A control that opens a menu, one of whose entries is chosen: a list that the application draws itself."""
+
+    opener: PlacedControl
+    entries: tuple[PlacedControl, ...]
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
 class DraftForm:
     """One form on one screen."""
 
@@ -44,6 +53,8 @@ class DraftForm:
     """The address to which it is sent."""
     shared: bool = False
     """Whether several screens show it."""
+    lists: tuple[DrawnList, ...] = ()
+    """Further fields, from which one chooses."""
     choices: tuple[PlacedControl, ...] = ()
     """What can be chosen, one of which is pressed instead of a button."""
     told: str = "the form"
@@ -144,6 +155,9 @@ class TaskDraft:
             spec = self._input(fields, required=any(each.element.element_id in needed for each in fields))
             inputs.append(spec)
             steps += self._choose(fields, spec) if len(fields) > 1 else self._set(fields[0], spec)
+        for drawn in form.lists:
+            inputs.append(self._input(drawn.entries, required=False, label=drawn.label))
+            steps += self._choose_in(drawn, inputs[-1])
         if form.choices:
             inputs.append(self._input(form.choices, required=True, label="option"))
             steps += self._choose(form.choices, inputs[-1], action="click")
@@ -253,6 +267,11 @@ class TaskDraft:
         for number, each in enumerate(options, start=1):
             given = (str(spec["name"]), each.control.called)
             yield _fill_in(f"choose_{spec['name']}_{number}", each, action, only_if=given)
+
+    def _choose_in(self, drawn: DrawnList, spec: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        """Yield the steps that open a drawn list, if an option was given, and choose it."""
+        yield _fill_in(f"open_{spec['name']}", drawn.opener, "click", only_if=(str(spec["name"]), None))
+        yield from self._choose(drawn.entries, spec, action="click")
 
     def _criteria(self) -> Iterator[Mapping[str, Any]]:
         if self._task_id == SIGN_IN:

@@ -116,10 +116,12 @@ def _cover(
     each: UsedControl, steps: Iterable[tuple[str, TaskStep]], values: dict[str, Any], pressed: set[str]
 ) -> bool:
     """Whether a draft uses a control that the person used; note the values of the inputs that this takes."""
-    for screen_id, step in steps:
+    placed = list(steps)
+    screens = {screen_id for screen_id, _ in placed}
+    for screen_id, step in placed:
         action = step.action
-        if screen_id != each.screen_id:
-            continue
+        if screen_id != each.screen_id and each.screen_id in screens:
+            continue  # the entries of a list lie on a screen that no step names
         for element, given in each.elements:
             if action.target != element.element_id or action.action_type == _toggles_back(each):
                 continue

@@ -138,3 +138,24 @@ def test_what_can_be_done_in_few_rows_only_is_known_though_most_pages_of_the_scr
     assert [
         "rsvp" in each for screen in made.knowledge.screens for each in made.knowledge.elements(screen)
     ] == [True]
+
+
+def test_a_list_that_is_drawn_by_the_application_is_an_optional_input_with_its_entries(tmp_path: Path):
+    seen = drawing(tmp_path)
+    page = (
+        "<main><h1>Interests</h1><div>Field</div><button>Technology</button>"
+        "<label>Note <input></label><button>Save interests</button></main>"
+    )
+    drawn = seen.page("interests", "/interests", page, start=True)
+    save = drawn.offers[-1].model_copy(update={"danger": "submits"})
+    seen.folder.add_page(drawn.model_copy(update={"offers": (*drawn.offers[:-1], save)}))
+    entries = "<div role=listbox><button>Health</button><button>Trade</button><button>Law</button></div>"
+    menu = seen.page("menu", "/interests", page + entries, layer="menu", openable=False, behind="interests")
+    seen.folder.add_page(menu.model_copy(update={"offers": menu.offers[-3:]}))
+    seen.went("interests", "Technology", "menu")
+    tasks = build_knowledge(seen.folder).knowledge.tasks.values()
+    (task,) = (each for each in tasks if each.name == "Save interests")
+    (listed,) = (each for each in task.io_spec.inputs if "one of" in each.description)
+    assert "Health, Trade, Law" in listed.description
+    assert not listed.required
+    assert [each.action.action_type for each in task.steps] == ["navigate", "fill", *["click"] * 5]
