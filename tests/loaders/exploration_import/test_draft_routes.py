@@ -143,14 +143,21 @@ def test_what_can_be_done_in_few_rows_only_is_known_though_most_pages_of_the_scr
 def test_a_list_that_is_drawn_by_the_application_is_an_optional_input_with_its_entries(tmp_path: Path):
     seen = drawing(tmp_path)
     page = (
-        "<main><h1>Interests</h1><div>Field</div><button>Technology</button>"
+        "<main><h1>Interests</h1><div><div>Field</div><button>Technology</button></div>"
         "<label>Note <input></label><button>Save interests</button></main>"
     )
     drawn = seen.page("interests", "/interests", page, start=True)
     save = drawn.offers[-1].model_copy(update={"danger": "submits"})
     seen.folder.add_page(drawn.model_copy(update={"offers": (*drawn.offers[:-1], save)}))
-    entries = "<div role=listbox><button>Health</button><button>Trade</button><button>Law</button></div>"
-    menu = seen.page("menu", "/interests", page + entries, layer="menu", openable=False, behind="interests")
+    entries = "<div class='menu'><button class='item'>Health</button><button class='item'>Trade</button><button class='item'>Law</button></div>"
+    menu = seen.page(
+        "menu",
+        "/interests",
+        page.replace("</main>", "</main>" + entries),
+        layer="menu",
+        openable=False,
+        behind="interests",
+    )
     seen.folder.add_page(menu.model_copy(update={"offers": menu.offers[-3:]}))
     seen.went("interests", "Technology", "menu")
     tasks = build_knowledge(seen.folder).knowledge.tasks.values()
