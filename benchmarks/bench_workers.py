@@ -22,6 +22,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import dask
 from distributed import LocalCluster
 
 from benchmarks.figures import Figures
@@ -46,6 +47,7 @@ async def opened(workers: int) -> AsyncIterator[tuple[Fleet, LocalCluster]]:
     """A fleet on a scheduler with so many worker processes, which know the simulated jobs."""
     cluster_fleet.CONNECT_S = PATIENCE_S
     async with (
+        _forked_workers(),
         LocalCluster(
             n_workers=workers, threads_per_worker=1, processes=True, host="127.0.0.1", scheduler_port=0,
             dashboard_address="127.0.0.1:0", worker_dashboard_address="127.0.0.1:0", asynchronous=True, memory_limit=0,
@@ -55,6 +57,13 @@ async def opened(workers: int) -> AsyncIterator[tuple[Fleet, LocalCluster]]:
     ):  # fmt: skip
         await fleet_client(fleet).wait_for_workers(workers, timeout=PATIENCE_S)
         yield fleet, cluster
+
+
+@asynccontextmanager
+async def _forked_workers() -> AsyncIterator[None]:
+    """Workers are forks of one process that has imported Dask: 64 that import it each take minutes to start."""
+    with dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
+        yield
 
 
 def fleet_client(fleet: Fleet) -> Any:
