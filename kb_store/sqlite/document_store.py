@@ -10,13 +10,15 @@ import time
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from operator import itemgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kb_store.errors import LeaseLost, LoadConflict, StoreError
 from kb_store.knowledge_records import KnowledgeRecord, body_text
 from kb_store.ports import Counts, Generation, GenerationPin, LeaseOwner, LoadLease, StoreHealth
 from kb_store.sqlite.database import PAGE, SqliteDatabase, to_text
-from kb_store.stored_contents import RawRecord, RawRecords
+
+if TYPE_CHECKING:
+    from kb_store.stored_contents import RawRecord, RawRecords
 
 _ACTIVE = (
     "SELECT website_id, active_generation, loaded_at, schema_version, counts FROM websites "
