@@ -6,8 +6,8 @@
     python -m benchmarks.bench_long recording --units 720     a recording of an hour: an act every five seconds
 
 What happens in an hour or a week is done one after the other without the pauses. Each part is kept in `out/bench/long.json` and not
-measured again without `--again`. CPU time is of our process, of Playwright's driver and of Chromium; memory the PSS of the three;
-both are medians of the samples of a tenth, files those of the part's folder.
+measured again without `--again`. CPU time is of our process, of Playwright's driver and of Chromium; memory what the three have written
+and share with nobody; both are medians of the samples of a tenth, files those of the part's folder.
 """
 
 from __future__ import annotations
@@ -57,9 +57,18 @@ CALLS_AN_HOUR = 60
 
 
 def _memory_mb() -> float:
-    """Return the PSS of this process and all below it."""
+    """Return what this process and all below it have written and share with nobody.
+
+    The PSS, which counts libraries by how many processes use them now, grows when other programs end.
+    """
     gc.collect()
-    return sum(pss for _, command, pss in list_tree() if command != "site") / MB
+    found = 0
+    for pid, command, _ in list_tree():
+        with suppress(OSError):
+            rollup = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii")
+            line = next(each for each in rollup.splitlines() if each.startswith("Private_Dirty:"))
+            found += 0 if command == "site" else int(line.split()[1]) * 1024
+    return found / MB
 
 
 @dataclass
