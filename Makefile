@@ -12,7 +12,7 @@ PACKAGES := periplus agent mcp_server loaders kb_store web_pages kb_schema seeds
 STYLED := $(wildcard $(PACKAGES) tests benchmarks scripts)
 
 .DEFAULT_GOAL := help
-.PHONY: conversations help setup setup-base setup-mongod setup-django setup-miniwob setup-plain setup-zoo setup-zoo-sample setup-changes setup-widgets zoo maps changes suites widgets miniwob setup-livekit setup-conformance demo test nightly fuzz audit sbom durations lint format bench bench-huge bench-clients bench-check conformance readme-picture docs constraints clean sentences word-jobs widget-sessions faults
+.PHONY: conversations help setup setup-base setup-mongod setup-django setup-miniwob setup-plain setup-zoo setup-zoo-sample setup-changes setup-widgets zoo maps changes suites widgets miniwob setup-livekit setup-conformance demo test nightly fuzz audit sbom durations lint format bench bench-huge bench-clients bench-flows bench-runs bench-workers bench-long bench-check conformance readme-picture docs constraints clean sentences word-jobs widget-sessions faults
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -157,6 +157,23 @@ bench-huge: setup-base ## 1,000 to 100,000 screens in one website: time and memo
 
 bench-clients: setup-base ## 1, 20 and 200 clients of one server over HTTP
 	@$(BIN)/python -m benchmarks.bench_clients
+
+# These go on where they were interrupted; out/bench has the figures.
+bench-flows: setup-base ## the engine against scripts by hand on three sites: CPU time and messages, with a picture (needs make conversations)
+	@$(BIN)/python -W ignore -m benchmarks.bench_flows
+
+bench-runs: setup-base ## 16 runs at once in one Chromium: memory and CPU time of each
+	@$(BIN)/python -W ignore -m benchmarks.bench_runs
+
+bench-workers: setup-base ## worker processes on simulated jobs: two against one, and 64 with a third killed
+	@$(BIN)/python -W ignore -m benchmarks.bench_workers
+
+# `make bench-long-run`, `-server`, `-map`, `-recording`: less than an hour each on a quiet machine.
+bench-long: ## a run of 5,000 steps, a server of a week, a map of 5,000 pages, a recording of an hour: do they grow?
+	@for part in server recording run map; do $(MAKE) --no-print-directory bench-long-$$part || exit 1; done
+
+bench-long-%: setup-base
+	@$(BIN)/python -W ignore -m benchmarks.bench_long $*
 
 bench-check: setup-base ## red if a ratio is more than a quarter above the committed one (two minutes)
 	@$(BIN)/python -m benchmarks.regression_check

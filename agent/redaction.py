@@ -29,6 +29,9 @@ SHORTEST_BASE64 = 8
 LONG = 5_000
 """Characters from which on a text without a disguise is remembered."""
 LATEST_PAGES = 8
+SHORT = 1_000
+MOST_SHORT = 4_000
+"""Texts of at most `SHORT` characters without a secret that are remembered."""
 
 _SAFE = (
     "",
@@ -59,6 +62,8 @@ class Secrets:
         """Made at the first use after a secret was added."""
         self._clean: deque[str] = deque(maxlen=LATEST_PAGES)
         """Long texts without a disguise: a page is redacted for each of its readers."""
+        self._unchanged: set[str] = set()
+        """Short texts without a secret: names of events, addresses and keys come again with every step."""
         _LATEST.append(self)
 
     def __bool__(self) -> bool:
@@ -86,6 +91,7 @@ class Secrets:
         self._spelt = sorted(spelt, key=lambda text: (-len(text), text))
         self._disguises = None
         self._clean.clear()
+        self._unchanged = set()
 
     def redact(self, data: Any) -> Any:
         """Return JSON data with every secret replaced, also inside longer strings and in keys."""
@@ -103,6 +109,19 @@ class Secrets:
         return data
 
     def _text(self, text: str) -> str:
+        if len(text) > SHORT:
+            return self._searched(text)
+        unchanged = self._unchanged  # another set stands there if a secret is added meanwhile
+        if text in unchanged:
+            return text
+        found = self._searched(text)
+        if found == text:
+            if len(unchanged) >= MOST_SHORT:
+                unchanged.clear()
+            unchanged.add(text)
+        return found
+
+    def _searched(self, text: str) -> str:
         for secret in self._spelt:
             if secret in text:
                 text = text.replace(secret, REDACTED)

@@ -93,8 +93,8 @@ class _Counting:
         return asked
 
 
-def _tree() -> Iterator[tuple[str, int]]:
-    """Every process that we started, and ours: its command and PSS in bytes."""
+def list_tree() -> Iterator[tuple[int, str, int]]:
+    """Every process that we started, and ours: its id, command and PSS in bytes."""
     children: dict[int, list[int]] = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -112,6 +112,7 @@ def _tree() -> Iterator[tuple[str, int]]:
             continue
         pss = next((int(line.split()[1]) for line in rollup.splitlines() if line.startswith("Pss:")), 0)
         yield (
+            pid,
             ("site" if b"seeds.spadeworks.site" in command else command[0].decode(errors="replace")),
             pss * 1024,
         )
@@ -120,7 +121,7 @@ def _tree() -> Iterator[tuple[str, int]]:
 def _memory() -> tuple[float, float]:
     """MB of Chromium, and of Periplus with the browser's driver."""
     browser = own = 0
-    for command, pss in _tree():
+    for _, command, pss in list_tree():
         name = Path(command).name
         if "chrom" in name or "headless_shell" in name:
             browser += pss
@@ -130,7 +131,9 @@ def _memory() -> tuple[float, float]:
 
 
 @asynccontextmanager
-async def _looking(peaks: list[float]) -> AsyncIterator[None]:
+async def watch_memory(peaks: list[float]) -> AsyncIterator[None]:
+    """Fill in the peaks of `_memory` while the block runs."""
+
     async def look() -> None:
         while True:
             now = await asyncio.to_thread(_memory)
@@ -153,9 +156,9 @@ async def _measure(width: int, runs: int, base_url: str, shelf: StoreAddresses, 
     counts: Counter[str] = Counter()
     peaks = [0.0, 0.0]
     async with open_local_fleet(width) as fleet:
-        await _warm(fleet.home, shelf, counts)
+        await warm_up(fleet.home, shelf, counts)
         rows = [{"agent_name": f"Bench {width} {number}"} for number in range(runs)]
-        async with _looking(peaks):
+        async with watch_memory(peaks):
             began = time.perf_counter()
             came = await collect_runs(collection, rows, fleet, settings, tell=lambda _: None)
             seconds = time.perf_counter() - began
@@ -168,7 +171,7 @@ def _size(folder: Path) -> int:
     return sum(each.stat().st_size for each in folder.rglob("*") if each.is_file())
 
 
-async def _warm(home: WorkerResources, shelf: StoreAddresses, counts: Counter[str]) -> None:
+async def warm_up(home: WorkerResources, shelf: StoreAddresses, counts: Counter[str]) -> None:
     """Browser and stores are there, and asked through a counter."""
     await home.browser()
     _, runs = await home.open_stores(shelf)
@@ -205,7 +208,7 @@ async def _explored(width: int, base_url: str, folder: Path) -> Explored:
             fleet = await stack.enter_async_context(open_local_fleet(width))
             await fleet.home.browser()
             parts = FleetExplorationParts(fleet)
-        async with _looking(peaks):
+        async with watch_memory(peaks):
             began = time.perf_counter()
             done = await explore(browser, wanted, folder, storage_state=state, workers=parts)
             seconds = time.perf_counter() - began

@@ -4,7 +4,8 @@
 
 Each size is a process of its own, and is kept in `out/bench/huge.json`: an interrupted measurement goes on. Screens are those
 of `bench_identify`; transitions are drawn at random, one in twenty with a condition. Load is CPU time into the embedded
-store, to the driver alone; paths are to networkx on the same graph, whose costs are asserted to be ours.
+store, to the driver alone; paths are to networkx on the same graph, whose costs are asserted to be ours. "served" is a further process
+that answers from the stored website and the kept view.
 """
 
 from __future__ import annotations
@@ -32,10 +33,15 @@ from benchmarks.figures import Figures
 from kb_schema import KnowledgeBase, SourcedDocument, assemble, parse_document
 from kb_store import load_knowledge, open_stores
 from kb_store.knowledge_records import document_records, edge_records, to_values, vertex_records
+from kb_store.stored_contents import read_contents
 from mcp_server.identification.screen_identification import identify
 from mcp_server.knowledge.compiled_view import KnowledgeView, compile_view
+from mcp_server.knowledge.kept_views import KeptViews
+from mcp_server.knowledge.store_source import StoreSource
 from mcp_server.paths.open_transitions import OpenTransitions, ResolvedExclusions
 from mcp_server.paths.path_search import find_best_path
+from mcp_server.screen_index.index_keys import SnapshotFormat
+from mcp_server.screen_index.key_selection import select_keys
 from mcp_server.transition_graph.next_hop_tables import NextHopTables
 from web_pages.stored_pages import StoredPage, answer_probes
 
@@ -81,10 +87,12 @@ def median_cpu_s(work: Callable[[], object]) -> float:
     return statistics.median(cpu_s(work) for _ in range(ROUNDS))
 
 
-def measure(screens: int) -> dict[str, float]:
-    """Return the figures of one size."""
+def measure(screens: int, folder: Path) -> dict[str, float]:
+    """Return the figures of one size; the website stays loaded in `folder`, with its view kept."""
     begin = time.process_time()
-    knowledge, _ = assemble(SourcedDocument(parse_document(each)) for each in documents(screens))
+    given, _ = assemble(SourcedDocument(parse_document(each)) for each in documents(screens))
+    by_kind = {kind: dict(sorted(own.items())) for kind, own in given.by_kind.items()}  # as stores order them
+    knowledge = KnowledgeBase(given.website, by_kind)
     checked = time.process_time() - begin
     begin = time.process_time()
     view = compile_view(knowledge, "1")
@@ -95,7 +103,8 @@ def measure(screens: int) -> dict[str, float]:
     identified = median_cpu_s(lambda: [identify(view, one, answer_probes) for one in pages]) / len(pages)
     held = memory_mb()
     ours, theirs = measure_paths(view)
-    load, bare = measure_load(knowledge)
+    load, bare = measure_load(knowledge, folder)
+    anyio.run(keep_view, view, folder)
     return {
         "documents": float(screens * (WAYS + 1) + 1),
         "check_s": checked,
@@ -135,16 +144,63 @@ def measure_paths(view: KnowledgeView) -> tuple[float, float]:
     return ours, theirs
 
 
-def measure_load(knowledge: KnowledgeBase) -> tuple[float, float]:
+def measure_load(knowledge: KnowledgeBase, folder: Path) -> tuple[float, float]:
     """Return the CPU seconds of one load into the embedded store, and of the driver alone for the same documents."""
-    with tempfile.TemporaryDirectory() as folder:
-        bare = write_bare(knowledge, Path(folder))
+    with tempfile.TemporaryDirectory() as place:
+        bare = write_bare(knowledge, Path(place))
 
-        async def load() -> None:
-            async with open_stores(Path(folder)) as stores:
-                await load_knowledge(stores.documents, stores.graph, knowledge)
+    async def load() -> None:
+        async with open_stores(folder) as stores:
+            await load_knowledge(stores.documents, stores.graph, knowledge)
 
-        return cpu_s(lambda: anyio.run(load)), bare
+    return cpu_s(lambda: anyio.run(load)), bare
+
+
+async def keep_view(view: KnowledgeView, folder: Path) -> None:
+    """Keep the view, and the index keys for HTML, as a server does after compiling it."""
+    async with open_stores(folder) as stores:
+        contents = await read_contents(stores.documents, stores.graph, view.website_id)
+        assert contents is not None
+        assert stores.views_folder is not None
+        KeptViews(stores.views_folder).keep(view, contents)
+        assert view.screens.kept is not None
+        view.screens.kept.keep(
+            SnapshotFormat.MARKUP, select_keys(view.signatures.values(), SnapshotFormat.MARKUP)
+        )
+
+
+def serve(screens: int, folder: Path) -> dict[str, float]:
+    """Return the figures of a process that answers from the stored website and its kept view."""
+
+    async def opened() -> KnowledgeView:
+        async with open_stores(folder) as stores:
+            source = StoreSource(stores.documents, stores.graph, stores.views_folder)
+            view = await source.kept_view("shop")
+            assert view is not None
+            return view
+
+    begin = time.process_time()
+    view = anyio.run(opened)
+    taken = time.process_time() - begin
+    pages = [StoredPage(page(n)) for n in samples(screens)]
+    begin = time.process_time()
+    for n, one in zip(samples(screens), pages, strict=True):
+        assert identify(view, one, answer_probes).screen_id == f"s{n}"
+    first = time.process_time() - begin
+    identified = median_cpu_s(lambda: [identify(view, one, answer_probes) for one in pages]) / len(pages)
+    terrain = OpenTransitions(view.network, "balanced", ResolvedExclusions(), {})
+    numbers = view.network.numbers
+    begin = time.process_time()
+    assert find_best_path(terrain, numbers["s1"], numbers[f"s{screens // 2}"])
+    return {
+        "view_s": taken,
+        "first_identifications_s": first,
+        "identify_ms": identified * 1_000,
+        "first_path_s": time.process_time() - begin,
+        "memory_mb": memory_mb(),
+        "peak_mb": memory_mb("VmHWM"),
+        "load_average": os.getloadavg()[0],
+    }
 
 
 def write_bare(knowledge: KnowledgeBase, folder: Path) -> float:
@@ -174,25 +230,34 @@ def main() -> int:
     )
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
     parser.add_argument("--again", action="store_true", help="measure what is kept, too")
-    parser.add_argument("--one", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--one", nargs=3, help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.one is not None:
-        print(json.dumps(measure(asked.one)))
+        what, size, folder = asked.one
+        print(json.dumps((measure if what == "measure" else serve)(int(size), Path(folder))))
         return 0
     kept = Figures("huge")
     for size in asked.sizes:
-        if asked.again or str(size) not in kept.parts:
-            command = [sys.executable, "-m", "benchmarks.bench_huge", "--one", str(size)]
-            kept.add(
-                str(size),
-                json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout),
+        if asked.again or not {str(size), f"{size} served"} <= kept.parts.keys():
+            with tempfile.TemporaryDirectory() as folder:
+                kept.add(str(size), in_process("measure", size, folder))
+                kept.add(f"{size} served", in_process("serve", size, folder))
+        for name in (str(size), f"{size} served"):
+            found = kept.parts[name]
+            print(
+                f"{name:>14}: " + ", ".join(f"{figure} {value:.4g}" for figure, value in found.items()),
+                flush=True,
             )
-        found = kept.parts[str(size)]
-        print(
-            f"{size:>7,} screens: " + ", ".join(f"{name} {value:.4g}" for name, value in found.items()),
-            flush=True,
-        )
     return 0
+
+
+def in_process(what: str, size: int, folder: str) -> dict[str, float]:
+    """Return the figures of a size, measured in a process of its own."""
+    command = [sys.executable, "-m", "benchmarks.bench_huge", "--one", what, str(size), folder]
+    found: dict[str, float] = json.loads(
+        subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+    )
+    return found
 
 
 if __name__ == "__main__":

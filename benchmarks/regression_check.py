@@ -12,12 +12,13 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
-import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
 from benchmarks import bench_start
+from benchmarks.bench_huge import in_process
 
 COMMITTED = Path(__file__).with_name("committed_ratios.json")
 MORE = 1.25
@@ -45,14 +46,19 @@ def measure_sizes() -> Ratios:
         "a path at 10,000 screens, to networkx": large["path_ms"] / large["networkx_path_ms"],
         "load of 10,000 screens, to the driver": large["load_s"] / large["bare_load_s"],
         "load of 10,000 screens, a screen, to 1,000": large["load_s"] / small["load_s"] / 10,
+        "the kept view at 10,000 screens, to compiling": large["served_view_s"]
+        / (large["check_s"] + large["compile_s"]),
+        "memory of a server at 10,000 screens, to 1,000": large["served_memory_mb"]
+        / small["served_memory_mb"],
         "memory at 10,000 screens, to 1,000": large["memory_mb"] / small["memory_mb"],
     }
 
 
 def _measure_size(screens: int) -> Ratios:
-    command = [sys.executable, "-m", "benchmarks.bench_huge", "--one", str(screens)]
-    found: Ratios = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
-    return found
+    with tempfile.TemporaryDirectory() as folder:
+        found = in_process("measure", screens, folder)
+        served = in_process("serve", screens, folder)
+    return found | {f"served_{name}": value for name, value in served.items()}
 
 
 SOURCES = (measure_starts, measure_sizes)

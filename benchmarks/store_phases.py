@@ -23,10 +23,18 @@ from pymongo import AsyncMongoClient
 
 from benchmarks.large_site import WEBSITE, large_site
 from kb_schema import KnowledgeBase
+from kb_schema.page_snapshots import PageSnapshot
 from kb_store import Stores, load_knowledge, open_stores, read_knowledge
 from kb_store.knowledge_records import document_records, edge_records, to_values, vertex_records
 from loaders import write_folder
+from mcp_server.identification.screen_identification import identify
 from mcp_server.knowledge.compiled_view import compile_view
+from mcp_server.knowledge.store_source import StoreSource
+from mcp_server.knowledge.view_cache import ViewCache
+from mcp_server.paths.open_transitions import OpenTransitions, ResolvedExclusions
+from mcp_server.paths.path_search import find_best_path
+from mcp_server.screen_index.index_keys import SnapshotFormat
+from web_pages.stored_pages import StoredPage, answer_probes
 
 MEGA = 1_000_000
 BATCH = 500
@@ -101,6 +109,29 @@ async def _cold_view(place: Place, measured: Measured) -> None:
         with measured.timed("compile"):
             view = compile_view(knowledge, str(generation))
     assert len(view.ways) == len(knowledge.screens)
+
+
+@phase("kept view")
+async def _kept_view(place: Place, measured: Measured) -> None:
+    """The view as a server gets it for the second time; then its first identification and path, which parse what they need."""
+    async with _open(place) as stores:
+        source = StoreSource(stores.documents, stores.graph, stores.views_folder)
+        if await source.kept_view(WEBSITE) is None:  # the first time of this content
+            first = (await ViewCache(source).current(WEBSITE)).view
+            assert first.screens.filed(SnapshotFormat.MARKUP)  # keeps the index keys, as the first page does
+            del first
+        with measured.timed("view"):
+            view = (await ViewCache(source).current(WEBSITE)).view
+        with measured.timed("first answers"):
+            page = PageSnapshot(
+                url="https://large.example/s/7",
+                title="Screen 7",
+                html="<title>Screen 7</title><button id='s7-e0'>Go 0</button>",
+            )
+            assert identify(view, StoredPage(page), answer_probes).screen_id == "s7"
+            terrain = OpenTransitions(view.network, "balanced", ResolvedExclusions(), {})
+            assert find_best_path(terrain, view.network.numbers["s7"], view.network.numbers["s9"])
+    assert len(view.ways) == len(view.knowledge.screens)
 
 
 @phase("export")

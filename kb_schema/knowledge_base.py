@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import cast
 
 from kb_schema.action_documents import Action
 from kb_schema.base import Document
@@ -29,23 +30,26 @@ from kb_schema.workflows import Workflow
 
 @dataclass(frozen=True)
 class KnowledgeBase:
-    """All documents of one website by kind and local id. Immutable; `assemble` builds it."""
+    """All documents of one website by kind and local id. Immutable; `assemble` builds it.
+
+    The mappings may be lazy: a document is then parsed when it is asked for.
+    """
 
     website: Website
-    by_kind: dict[str, dict[str, Document]]
-    sources: dict[tuple[str, str], str] = field(default_factory=dict)
+    by_kind: Mapping[str, Mapping[str, Document]]
+    sources: Mapping[tuple[str, str], str] = field(default_factory=dict)
     """(kind, local id) -> file, for documents that came from one."""
 
-    def _all(self, kind: str) -> dict[str, Document]:
+    def _all(self, kind: str) -> Mapping[str, Document]:
         return self.by_kind.get(kind, {})
 
     @cached_property
-    def screens(self) -> dict[str, Screen]:
+    def screens(self) -> Mapping[str, Screen]:
         """The screens, by screen id."""
-        return {k: v for k, v in self._all("screen").items() if isinstance(v, Screen)}
+        return cast("Mapping[str, Screen]", self._all("screen"))
 
     @cached_property
-    def signatures(self) -> dict[str, Signature]:
+    def signatures(self) -> Mapping[str, Signature]:
         """The active signatures, by screen id."""
         found: dict[str, Signature] = {
             screen.screen_id: screen.state_signature
@@ -58,39 +62,39 @@ class KnowledgeBase:
         return found
 
     @cached_property
-    def actions(self) -> dict[str, Action]:
+    def actions(self) -> Mapping[str, Action]:
         """The actions, by action id."""
-        return {k: v for k, v in self._all("action").items() if isinstance(v, Action)}
+        return cast("Mapping[str, Action]", self._all("action"))
 
     @cached_property
-    def tasks(self) -> dict[str, Task]:
+    def tasks(self) -> Mapping[str, Task]:
         """The tasks, by task id."""
-        return {k: v for k, v in self._all("task").items() if isinstance(v, Task)}
+        return cast("Mapping[str, Task]", self._all("task"))
 
     @cached_property
-    def flows(self) -> dict[str, PresentationFlow]:
+    def flows(self) -> Mapping[str, PresentationFlow]:
         """The flows, by flow id."""
-        return {k: v for k, v in self._all("presentation_flow").items() if isinstance(v, PresentationFlow)}
+        return cast("Mapping[str, PresentationFlow]", self._all("presentation_flow"))
 
     @cached_property
-    def error_recoveries(self) -> dict[str, ErrorRecovery]:
+    def error_recoveries(self) -> Mapping[str, ErrorRecovery]:
         """The error recoveries, by recovery id."""
-        return {k: v for k, v in self._all("error_recovery").items() if isinstance(v, ErrorRecovery)}
+        return cast("Mapping[str, ErrorRecovery]", self._all("error_recovery"))
 
     @cached_property
-    def workflows(self) -> dict[str, Workflow]:
+    def workflows(self) -> Mapping[str, Workflow]:
         """The workflows, by workflow id."""
-        return {k: v for k, v in self._all("workflow").items() if isinstance(v, Workflow)}
+        return cast("Mapping[str, Workflow]", self._all("workflow"))
 
     @cached_property
-    def groups(self) -> dict[str, ScreenGroup]:
+    def groups(self) -> Mapping[str, ScreenGroup]:
         """The screen groups, by group id."""
-        return {k: v for k, v in self._all("screen_group").items() if isinstance(v, ScreenGroup)}
+        return cast("Mapping[str, ScreenGroup]", self._all("screen_group"))
 
     @cached_property
-    def transitions(self) -> dict[str, Transition]:
+    def transitions(self) -> Mapping[str, Transition]:
         """The transitions, by transition id."""
-        return {k: v for k, v in self._all("transition").items() if isinstance(v, Transition)}
+        return cast("Mapping[str, Transition]", self._all("transition"))
 
     @cached_property
     def memberships(self) -> tuple[GroupMembership, ...]:
@@ -98,9 +102,9 @@ class KnowledgeBase:
         return tuple(v for v in self._all("group_membership").values() if isinstance(v, GroupMembership))
 
     @cached_property
-    def recoveries(self) -> dict[str, GlobalRecovery]:
+    def recoveries(self) -> Mapping[str, GlobalRecovery]:
         """The recovery edges (group -> screen), by id."""
-        return {k: v for k, v in self._all("global_recovery").items() if isinstance(v, GlobalRecovery)}
+        return cast("Mapping[str, GlobalRecovery]", self._all("global_recovery"))
 
     @cached_property
     def dependencies(self) -> tuple[TaskDependency, ...]:

@@ -58,7 +58,7 @@ def list_workflow_parts(
     knowledge: KnowledgeBase, workflow: Workflow, tasks: Iterable[Task] = ()
 ) -> WorkflowParts:
     """Return what a workflow uses, with these tasks instead of those of the knowledge. Missing parts are left out."""
-    known = knowledge.tasks | {task.task_id: task for task in tasks}
+    known = {**knowledge.tasks, **{task.task_id: task for task in tasks}}
     used: dict[str, Task] = {}
     actions: dict[str, Action] = {}
     screens: dict[str, None] = {}

@@ -37,6 +37,8 @@ class Stores:
     """In the database of the documents; closed with it."""
     queries: GraphQueries | None = None
     """Queries that the graph's server answers itself; None if it is not a graph database."""
+    views_folder: Path | None = None
+    """Where servers on these stores keep compiled views; in the data directory."""
 
     async def close(self) -> None:
         """Close both databases."""
@@ -69,6 +71,7 @@ def choose_stores(
 ) -> Stores:
     """Return the configured stores, not prepared. The caller closes them."""
     stores = _choose_mongodb(mongodb_url) if mongodb_url else _choose_sqlite(data_dir)
+    stores = replace(stores, views_folder=data_dir / "views")
     if not arangodb_url:
         return stores
     graph, learned, queries = _choose_arangodb(arangodb_url)

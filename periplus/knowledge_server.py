@@ -43,7 +43,7 @@ async def connect_knowledge_client(
     `base_urls`: website id -> current base URL. `runs`: the run store, to explain failed runs. Errors raised while
     the client is open are not wrapped in an exception group.
     """
-    source = StoreSource(stores.documents, stores.graph)
+    source = StoreSource(stores.documents, stores.graph, stores.views_folder)
     engines = choose_path_engines(stores)
     try:
         async with Client(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import secrets
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from typing import Any
 
 from pymongo import ReturnDocument
@@ -27,9 +27,10 @@ from kb_store.mongodb.database_schema import (
     prepare,
 )
 from kb_store.mongodb.record_codec import decode_body
-from kb_store.mongodb.record_collections import RecordCollections, local_id
+from kb_store.mongodb.record_collections import RecordCollections, decode_raw, local_id
 from kb_store.ports import Counts, Generation, GenerationPin, LeaseOwner, LoadLease, StoreHealth
 from kb_store.store_setup import CollectionSetup
+from kb_store.stored_contents import RawRecord, RawRecords
 
 NAMED = 3
 """The most missing indexes that a message names."""
@@ -201,6 +202,14 @@ class MongoDocumentStore:
         """Read in pages, by kind and id."""
         async for kind, document in self._records.stored(website_id, generation):
             yield KnowledgeRecord(kind, local_id(document), decode_body(document))
+
+    async def raw_records(self, website_id: str, generation: int) -> RawRecords:
+        """Read kind by kind."""
+        return await self._records.raw(website_id, generation)
+
+    def decode(self, raw: RawRecord) -> Mapping[str, Any]:
+        """Read the BSON."""
+        return decode_raw(raw)
 
     async def count(self, website_id: str, generation: int) -> Counts:
         """Count by kind."""

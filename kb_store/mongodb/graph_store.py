@@ -10,9 +10,10 @@ from kb_store.mongodb.connection import MongoConnection
 from kb_store.mongodb.database_schema import EDGES, VERTICES, graph_plans, prepare
 from kb_store.mongodb.document_store import health_of
 from kb_store.mongodb.record_codec import decode_body
-from kb_store.mongodb.record_collections import RecordCollections, local_id
+from kb_store.mongodb.record_collections import RecordCollections, decode_raw, local_id
 from kb_store.ports import Counts, StoreHealth
 from kb_store.store_setup import CollectionSetup
+from kb_store.stored_contents import RawRecord, RawRecords
 
 
 class MongoGraphStore:
@@ -64,6 +65,15 @@ class MongoGraphStore:
         async for kind, document in self._edges.stored(website_id, generation):
             source, target = (_node(document.get(end)) for end in ("source", "target"))
             yield EdgeRecord(kind, local_id(document), source, target, decode_body(document))
+
+    async def raw_records(self, website_id: str, generation: int) -> RawRecords:
+        """Read kind by kind."""
+        vertices = await self._vertices.raw(website_id, generation)
+        return {**vertices, **await self._edges.raw(website_id, generation)}
+
+    def decode(self, raw: RawRecord) -> Mapping[str, Any]:
+        """Read the BSON."""
+        return decode_raw(raw)
 
     async def count(self, website_id: str, generation: int) -> tuple[Counts, Counts]:
         """Count vertices and edges, by kind."""

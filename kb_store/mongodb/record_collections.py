@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from typing import Any, cast
 
+import bson
 from pymongo import InsertOne, ReplaceOne
 from pymongo.errors import BulkWriteError
 
@@ -17,8 +27,9 @@ from kb_store.mongodb.connection import (
     MongoDocument,
     MongoSession,
 )
-from kb_store.mongodb.record_codec import encode_document
+from kb_store.mongodb.record_codec import decode_body, encode_document
 from kb_store.ports import Counts
+from kb_store.stored_contents import RawRecord
 
 PAGE = 500
 """The number of documents fetched at a time."""
@@ -125,6 +136,19 @@ class RecordCollections:
                     break
                 after = {"$gt": page[-1]["_id"].get("local_id")}
 
+    async def raw(self, website_id: str, generation: int) -> dict[str, list[RawRecord]]:
+        """Return the bodies as BSON, by kind, in the order of local ids; without what differs between generations."""
+        found: dict[str, list[RawRecord]] = {}
+        only = {"_id": 0, "body": 1, "text": 1, "local_id": "$_id.local_id"}
+        for kind, name in sorted(self.names.items()):
+            async with self._connection.asking() as database:
+                cursor = database[name].find_raw_batches(_of(website_id, generation), only)
+                batches = [cast("bytes", each) async for each in cursor.sort("_id.local_id", 1)]
+            own: list[RawRecord] = [each for batch in batches for each in _split(batch)]
+            if own:
+                found[kind] = own
+        return found
+
     async def count(self, website_id: str, generation: int) -> Counts:
         """Count by kind, from the index."""
         query = _of(website_id, generation)
@@ -159,6 +183,21 @@ class RecordCollections:
         async with self._connection.asking() as database:
             cursor = database[self.names[kind]].find(query).sort("_id.local_id", 1).limit(PAGE)
             return await cursor.to_list()
+
+
+def _split(batch: bytes) -> Iterator[bytes]:
+    """Yield the documents of a batch: each begins with its length."""
+    start = 0
+    while start < len(batch):
+        end = start + int.from_bytes(batch[start : start + 4], "little")
+        yield batch[start:end]
+        start = end
+
+
+def decode_raw(raw: RawRecord) -> Mapping[str, Any]:
+    """Return the body of a record that `raw` gave."""
+    document: Mapping[str, Any] = bson.decode(raw if isinstance(raw, bytes) else raw.encode())
+    return decode_body(document)
 
 
 def local_id(document: MongoDocument) -> str:

@@ -7,13 +7,18 @@ import json
 import secrets
 import sqlite3
 import time
-from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from datetime import datetime
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
 
 from kb_store.errors import LeaseLost, LoadConflict, StoreError
 from kb_store.knowledge_records import KnowledgeRecord, body_text
 from kb_store.ports import Counts, Generation, GenerationPin, LeaseOwner, LoadLease, StoreHealth
 from kb_store.sqlite.database import PAGE, SqliteDatabase, to_text
+
+if TYPE_CHECKING:
+    from kb_store.stored_contents import RawRecord, RawRecords
 
 _ACTIVE = (
     "SELECT website_id, active_generation, loaded_at, schema_version, counts FROM websites "
@@ -183,6 +188,14 @@ class SqliteDocumentStore:
                 return
             after = rows[-1][:2]
 
+    async def raw_records(self, website_id: str, generation: int) -> RawRecords:
+        """Read all in one transaction."""
+        return await self._database.read(lambda db: raw_rows(db, "documents", website_id, generation))
+
+    def decode(self, raw: RawRecord) -> Mapping[str, Any]:
+        """Parse the JSON after the id."""
+        return decode_row(raw)
+
     async def count(self, website_id: str, generation: int) -> Counts:
         """Use the primary key's index."""
         query = "SELECT kind, count(*) FROM documents WHERE website_id = ? AND generation = ? GROUP BY kind"
@@ -213,6 +226,24 @@ class SqliteDocumentStore:
         query = "DELETE FROM documents WHERE website_id = ? AND generation = ?"
         for generation in generations:
             await self._database.execute(query, (website_id, generation))
+
+
+def raw_rows(
+    db: sqlite3.Connection, table: str, website_id: str, generation: int
+) -> dict[str, list[RawRecord]]:
+    """Return the rows of a table, which is one of ours, by kind: id, line break, JSON."""
+    where = f"FROM {table} WHERE website_id = ? AND generation = ?"
+    kinds = db.execute(f"SELECT DISTINCT kind {where}", (website_id, generation)).fetchall()
+    query = f"SELECT local_id || char(10) || body {where} AND kind = ? ORDER BY local_id"
+    return {
+        kind: list(map(itemgetter(0), db.execute(query, (website_id, generation, kind)))) for (kind,) in kinds
+    }
+
+
+def decode_row(raw: RawRecord) -> Mapping[str, Any]:
+    """Return the body of a row that `raw_rows` gave."""
+    body: Mapping[str, Any] = json.loads(str(raw).partition("\n")[2])
+    return body
 
 
 async def health_of(database: SqliteDatabase) -> StoreHealth:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kb_store.knowledge_records import EdgeEnd, EdgeRecord, KnowledgeRecord, body_text
 from kb_store.sqlite.database import PAGE, SqliteDatabase
-from kb_store.sqlite.document_store import health_of
+from kb_store.sqlite.document_store import decode_row, health_of, raw_rows
 
 if TYPE_CHECKING:
     from kb_store.ports import Counts, StoreHealth
+    from kb_store.stored_contents import RawRecord, RawRecords
 
 
 class SqliteGraphStore:
@@ -83,6 +84,21 @@ class SqliteGraphStore:
         )
         async for kind, local_id, *ends, body in self._pages(query, website_id, generation):
             yield EdgeRecord(kind, local_id, EdgeEnd(*ends[:2]), EdgeEnd(*ends[2:]), json.loads(body))
+
+    async def raw_records(self, website_id: str, generation: int) -> RawRecords:
+        """Read all in one transaction."""
+
+        def work(db: sqlite3.Connection) -> RawRecords:
+            return {
+                **raw_rows(db, "vertices", website_id, generation),
+                **raw_rows(db, "edges", website_id, generation),
+            }
+
+        return await self._database.read(work)
+
+    def decode(self, raw: RawRecord) -> Mapping[str, Any]:
+        """Parse the JSON after the id."""
+        return decode_row(raw)
 
     async def count(self, website_id: str, generation: int) -> tuple[Counts, Counts]:
         """Count both in one consistent view."""

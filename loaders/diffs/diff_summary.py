@@ -176,11 +176,8 @@ def describe_action(call: ActionCall | None, screen_id: str | None, knowledge: K
         return ("itself",)
     kind = call.canonical_type
     if kind == "navigate":
-        to = call.url or (
-            knowledge.screens[call.target_screen].name
-            if call.target_screen in knowledge.screens
-            else call.target_screen
-        )
+        screen = knowledge.screens.get(call.target_screen or "")
+        to = call.url or (call.target_screen if screen is None else screen.name)
         return ("opening ", WebsiteName(to)) if to else ("opening an address",)
     if kind == "run_task" and call.task_id:
         return ("doing the task ", WebsiteName(call.task_id))

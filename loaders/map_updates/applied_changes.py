@@ -309,7 +309,7 @@ def _match_names(
     by_page = {page: screen_id for screen_id, pages in built.screens.items() for page in pages}
     known = {
         by_page[page]: screen.screen_id
-        for screen in reversed(knowledge.screens.values())
+        for screen in reversed([*knowledge.screens.values()])
         if (page := str(screen.metadata.get("seen_as", ""))) in by_page
     }
     gone = {each.screens[0] for each in comparison.changes if each.kind == "screen_gone"}

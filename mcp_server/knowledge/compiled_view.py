@@ -6,7 +6,7 @@ Not here: the queries. They are pure functions over a `KnowledgeView`, each in i
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import attrgetter
@@ -24,6 +24,7 @@ from kb_schema.tasks import Task
 from kb_schema.websites import Website
 from kb_store.learned import learned_numbers as maths
 from mcp_server.knowledge.task_screens import TaskScreens, collect_task_screens
+from mcp_server.lazy_values import LazyMapping
 from mcp_server.screen_index.compiled_signatures import CompiledSignature, compile_signature
 from mcp_server.screen_index.screen_index import ScreenIndex
 from mcp_server.search.search_index import SearchIndex
@@ -125,6 +126,8 @@ class KnowledgeView:
         """Every transition paths may use."""
         if self.authored is not None:
             return self.authored.transition_ids
+        if self.roads is not None:
+            return frozenset(self.roads.network.transition_ids)
         return frozenset(edge.local_id for edges in self.leaving.values() for edge in edges)
 
     @cached_property
@@ -132,6 +135,8 @@ class KnowledgeView:
         """Names of the facts that some transition makes known."""
         if self.authored is not None:
             return self.authored.facts_set
+        if self.roads is not None:
+            return self.roads.network.facts_set
         effects = (each for edges in self.leaving.values() for edge in edges for each in edge.effects)
         return frozenset(effect.fact for effect in effects if isinstance(effect, FactEffect))
 
@@ -163,7 +168,11 @@ def compile_view(knowledge: KnowledgeBase, generation: str, *, roads: bool = Tru
         generation=generation,
         elements=elements,
         signatures=signatures,
-        screens=ScreenIndex(signatures, knowledge.screens, knowledge.website.base_url),
+        screens=ScreenIndex(
+            signatures,
+            {screen_id: knowledge.screens[screen_id].url_patterns for screen_id in signatures},
+            knowledge.website.base_url,
+        ),
         groups_of=groups_of,
         recoveries_of=recoveries_of,
         leaving=leaving,
@@ -204,22 +213,21 @@ def _reweigh(
     learned: LearnedStatistics,
 ) -> SearchableTransitions:
     """Return the transition graph with the outgoing transitions of these screens weighed again."""
-    ways = dict(roads.ways)
+    renewed = {}
     for screen in screens:
-        ms = _recovery_ms(view.knowledge, view.groups_of.get(screen, ()), recoveries_of, learned)
-        ways[screen] = tuple(
+        ms = recovery_ms(view.knowledge, view.groups_of.get(screen, ()), recoveries_of, learned)
+        renewed[screen] = tuple(
             weigh_transition(way.transition, ms, learned.seen(way.transition)) for way in roads.ways[screen]
         )
-    return SearchableTransitions(
-        ways, roads.network.changed(way for screen in screens for way in ways[screen])
-    )
+    ways = roads.ways.changed(renewed) if isinstance(roads.ways, LazyMapping) else {**roads.ways, **renewed}
+    return SearchableTransitions(ways, roads.network.changed(way for own in renewed.values() for way in own))
 
 
 def weigh_in_view(view: KnowledgeView, transition: Transition) -> WeightedTransition:
     """Return a transition for path searches, with the weights that the view has learned."""
     transition = add_side_effects(view.knowledge, transition)
     groups = view.groups_of.get(transition.from_screen, ())
-    ms = _recovery_ms(view.knowledge, groups, view.recoveries_of, view.learned)
+    ms = recovery_ms(view.knowledge, groups, view.recoveries_of, view.learned)
     return weigh_transition(transition, ms, view.learned.seen(transition))
 
 
@@ -283,7 +291,7 @@ def _compile_transitions(
 ) -> SearchableTransitions:
     ways = {}
     for screen, edges in leaving.items():
-        ms = _recovery_ms(knowledge, groups_of.get(screen, ()), recoveries_of, NO_STATISTICS)
+        ms = recovery_ms(knowledge, groups_of.get(screen, ()), recoveries_of, NO_STATISTICS)
         ways[screen] = tuple(weigh_transition(edge, ms) for edge in edges)
     return SearchableTransitions(ways, TransitionNetwork.of(ways))
 
@@ -298,9 +306,9 @@ def _recoveries_of(knowledge: KnowledgeBase) -> dict[str, tuple[GlobalRecovery, 
     }
 
 
-def _recovery_ms(
+def recovery_ms(
     knowledge: KnowledgeBase,
-    groups: tuple[str, ...],
+    groups: Sequence[str],
     recoveries_of: Mapping[str, tuple[GlobalRecovery, ...]],
     learned: LearnedStatistics,
 ) -> float:

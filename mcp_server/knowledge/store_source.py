@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
 
 from kb_schema import Problem
 from kb_schema.knowledge_base import KnowledgeBase
@@ -12,7 +14,10 @@ from kb_store.generation_watch import watch_changes
 from kb_store.knowledge_reader import revision, salvage_knowledge
 from kb_store.ports import DocumentStore, GraphStore
 from kb_store.proposals.accepted_changes import apply_change, store_change
+from kb_store.stored_contents import StoredContents, read_contents
 from mcp_server.errors import SourceUnavailable
+from mcp_server.knowledge.compiled_view import KnowledgeView
+from mcp_server.knowledge.kept_views import LEAST_DOCUMENTS, KeptViews
 
 NAMED = 3
 """Most damaged documents that a note names; it only counts the others."""
@@ -21,10 +26,45 @@ NAMED = 3
 class StoreSource:
     """A `KnowledgeSource` over a pair of stores; their errors become `SourceUnavailable`."""
 
-    def __init__(self, documents: DocumentStore, graph: GraphStore) -> None:
+    def __init__(self, documents: DocumentStore, graph: GraphStore, views_folder: Path | None = None) -> None:
+        """`views_folder`: where compiled views are kept; None: each process compiles its own."""
         self._documents = documents
         self._graph = graph
         self._damage: dict[str, str] = {}
+        self._kept = None if views_folder is None else KeptViews(views_folder)
+
+    async def kept_view(self, website_id: str) -> KnowledgeView | None:
+        """See `ViewKeeper`. A damaged website is never kept."""
+        contents = await self._contents(website_id)
+        if contents is None or self._kept is None:
+            return None
+        view = await asyncio.to_thread(self._kept.find, contents)
+        if view is not None:
+            self._damage.pop(website_id, None)
+        return view
+
+    async def keep_view(self, view: KnowledgeView) -> None:
+        """See `ViewKeeper`. The content is read again: what changed meanwhile is not kept under its digest."""
+        if self._kept is None or view.website_id in self._damage or view.roads is None:
+            return
+        contents = await self._contents(view.website_id)
+        if contents is not None and str(contents.generation) == view.generation:
+            await asyncio.to_thread(self._kept.keep, view, contents)
+
+    async def _contents(self, website_id: str) -> StoredContents | None:
+        """Return the stored content of a website that is large enough to be kept."""
+        if self._kept is None:
+            return None
+        try:
+            active = await self._documents.active(website_id)
+            if (
+                active is None
+                or sum(active.documents.values()) + sum(active.edges.values()) < LEAST_DOCUMENTS
+            ):
+                return None
+            return await read_contents(self._documents, self._graph, website_id)
+        except StoreError as exc:
+            raise SourceUnavailable(str(exc)) from exc
 
     async def websites(self) -> list[str]:
         """See `KnowledgeSource`."""

@@ -41,6 +41,19 @@ class ChangeNotifier(Protocol):
         ...
 
 
+@runtime_checkable
+class ViewKeeper(Protocol):
+    """A source that keeps compiled views, so that another process need not compile them again."""
+
+    async def kept_view(self, website_id: str) -> KnowledgeView | None:
+        """Return the view of the current revision, if it is kept. Raises `SourceUnavailable`."""
+        ...
+
+    async def keep_view(self, view: KnowledgeView) -> None:
+        """Keep a view that was just compiled. Raises `SourceUnavailable`."""
+        ...
+
+
 ViewCompiler = Callable[[KnowledgeBase, str], KnowledgeView]
 """From checked knowledge and its generation."""
 ViewListener = Callable[[KnowledgeView, KnowledgeView], Awaitable[None]]
@@ -130,12 +143,17 @@ class ViewCache:
         held = self._held.get(website_id)
         if held is not None and held.generation == await self._source.revision(website_id):
             return held
-        read = await self._source.read(website_id)
-        if read is None:
-            await self._refuse(website_id)
-        knowledge, generation = read
+        keeper = self._source if isinstance(self._source, ViewKeeper) else None
+        view = None if keeper is None else await keeper.kept_view(website_id)
+        if view is None:
+            read = await self._source.read(website_id)
+            if read is None:
+                await self._refuse(website_id)
+            view = await asyncio.to_thread(self._compiling, *read)
+            if keeper is not None:
+                with suppress(SourceUnavailable):
+                    await keeper.keep_view(view)
         damage = self._source.damage(website_id) if isinstance(self._source, DamageReporter) else None
-        view = await asyncio.to_thread(self._compiling, knowledge, generation)
         self._damage[website_id] = damage
         self._held[website_id] = view
         if held is not None:

@@ -23,10 +23,11 @@ _ROUNDING = 1e-6
 _IndicatorKeys = list[tuple[Indicator, IndexKeySet | None]]
 """The positive indicators of a screen that the page decides on, with what each needs of it."""
 
+ScreenKeys = Mapping[str, frozenset[IndexKey] | None]
+"""Screen id -> its index keys; None: the screen may be any page."""
 
-def select_keys(
-    signatures: Iterable[CompiledSignature], medium: SnapshotFormat
-) -> Mapping[str, frozenset[IndexKey] | None]:
+
+def select_keys(signatures: Iterable[CompiledSignature], medium: SnapshotFormat) -> ScreenKeys:
     """By screen id; None: the screen may be any page. An empty key set: in this medium it is none."""
     needs = {signature.screen_id: (signature, _indicator_keys(signature, medium)) for signature in signatures}
     shared = Counter(

@@ -9,13 +9,14 @@ and tags.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
 
-from kb_schema.screens import Screen
 from mcp_server.screen_index.compiled_signatures import CompiledSignature
 from mcp_server.screen_index.index_keys import IndexKey, IndexKeyKind, SnapshotFormat
-from mcp_server.screen_index.key_selection import select_keys
+from mcp_server.screen_index.key_selection import ScreenKeys, select_keys
 from mcp_server.screen_index.literal_matcher import LiteralMatcher
 from mcp_server.screen_index.page_keys import PageKeys
 from mcp_server.screen_index.url_index import UrlIndex
@@ -60,18 +61,40 @@ class PossibleScreens:
         return iter(self.anywhere.union(*self.matching))
 
 
+class SelectedKeys(Protocol):
+    """Keeps the index keys of the screens of one content, so that another process need not select them again."""
+
+    def find(self, medium: SnapshotFormat) -> ScreenKeys | None:
+        """Return the keys for a medium; None if they are not kept."""
+        ...
+
+    def keep(self, medium: SnapshotFormat, keys: ScreenKeys) -> None:
+        """Keep them. Raises nothing."""
+        ...
+
+
 class ScreenIndex:
-    """All screens of one view; built once, and for each medium when the first page of it comes."""
+    """All screens of one view; built when it is first asked, and for each medium when the first page of it comes."""
 
     def __init__(
-        self, signatures: Mapping[str, CompiledSignature], screens: Mapping[str, Screen], authored_base: str
+        self,
+        signatures: Mapping[str, CompiledSignature],
+        patterns: Mapping[str, Sequence[str]],
+        authored_base: str,
+        kept: SelectedKeys | None = None,
     ) -> None:
+        """`patterns`: screen id -> its URL patterns, of every screen with a signature."""
         self._signatures = signatures
+        self.patterns = patterns
         self._authored_base = authored_base
-        patterns = {screen_id: screens[screen_id].url_patterns for screen_id in signatures}
-        self._urls = UrlIndex(patterns, authored_base)
+        self.kept = kept
+        """Where index keys are kept; None: they are selected again by each process."""
         self._anywhere = frozenset(screen_id for screen_id, each in patterns.items() if not each)
         self._files: dict[SnapshotFormat, _ScreensByKey] = {}
+
+    @cached_property
+    def _urls(self) -> UrlIndex:
+        return UrlIndex(self.patterns, self._authored_base)
 
     def possible(self, url: str, base: str) -> PossibleScreens:
         """What the URL leaves possible under the base URL in force. One that is not known leaves all."""
@@ -100,20 +123,26 @@ class ScreenIndex:
     def filed(self, medium: SnapshotFormat) -> _ScreensByKey:
         """The screens as they are looked up on pages of a medium."""
         if medium not in self._files:
-            self._files[medium] = _ScreensByKey(self._signatures.values(), medium, self._authored_base)
+            self._files[medium] = _ScreensByKey(self._keys(medium), medium, self._authored_base)
         return self._files[medium]
+
+    def _keys(self, medium: SnapshotFormat) -> ScreenKeys:
+        found = None if self.kept is None else self.kept.find(medium)
+        if found is None:
+            found = select_keys(self._signatures.values(), medium)
+            if self.kept is not None:
+                self.kept.keep(medium, found)
+        return found
 
 
 class _ScreensByKey:
     """Screens by their index keys, for one snapshot format."""
 
-    def __init__(
-        self, signatures: Iterable[CompiledSignature], medium: SnapshotFormat, authored_base: str
-    ) -> None:
+    def __init__(self, keys: ScreenKeys, medium: SnapshotFormat, authored_base: str) -> None:
         close = medium in (SnapshotFormat.OUTLINE, SnapshotFormat.PART)
         by_anchor: dict[IndexKey, list[str]] = defaultdict(list)
         unguarded = []
-        for screen_id, guard in select_keys(signatures, medium).items():
+        for screen_id, guard in keys.items():
             if guard is None:
                 unguarded.append(screen_id)
             else:

@@ -12,13 +12,15 @@ from __future__ import annotations
 import json
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter, itemgetter
+from typing import Any
 
 from kb_schema.objectives import Objective
+from mcp_server.lazy_values import LazySequence
 from mcp_server.transition_graph.fact_conditions import check_on_facts
 from mcp_server.transition_graph.next_hop_tables import CostChange, NextHopTables
 from mcp_server.transition_graph.transition_weights import FactSet, Weight, WeightedTransition
@@ -68,6 +70,7 @@ class TransitionNetwork:
     def __init__(self, ways: Sequence[WeightedTransition]) -> None:
         self.ways = ways
         """In the order of their ids."""
+        self.transition_ids: Sequence[str] = tuple([way.transition_id for way in ways])
         ends = {screen for way in ways for screen in (way.source, way.target)}
         self.screens = tuple(sorted(ends))
         """Screen ids by number, of screens that a transition leaves or arrives at."""
@@ -84,6 +87,10 @@ class TransitionNetwork:
         )
         """Transitions with optional conditions."""
         self.tables = NextHopTables()
+        self._kept_costs: Callable[[Objective], Sequence[int]] | None = None
+        """Returns the costs by way, of a network that was kept; None: they are computed from `ways`."""
+        self._renewed: Mapping[int, WeightedTransition] = {}
+        """By number: transitions that were weighed anew since."""
         self._arcs: dict[Objective, ArcLists] = {}
         self._verdicts: dict[tuple[int, FactSet], ConditionsVerdict] = {}
 
@@ -111,7 +118,7 @@ class TransitionNetwork:
 
     def number_of(self, transition_id: str) -> int:
         """The transition of that id, which there is."""
-        return bisect_left(self.ways, transition_id, key=_id_of)
+        return bisect_left(self.transition_ids, transition_id)
 
     def arcs(self, objective: Objective) -> ArcLists:
         """The transitions as an objective weighs them, made when it is first asked for."""
@@ -138,9 +145,13 @@ class TransitionNetwork:
         the changes cannot touch stay as they are.
         """
         renewed = {self.number_of(way.transition_id): way for way in ways}
-        ordered = list(self.ways)
-        for number, way in renewed.items():
-            ordered[number] = way
+        ordered: Sequence[WeightedTransition]
+        if isinstance(self.ways, LazySequence):
+            ordered = self.ways.changed(renewed)
+        else:
+            ordered = list(self.ways)
+            for number, way in renewed.items():
+                ordered[number] = way
         arcs: dict[Objective, ArcLists] = {}
         tables = self.tables
         for objective, old in list(self._arcs.items()):
@@ -154,10 +165,49 @@ class TransitionNetwork:
             tables = tables.after(objective, least, old.costs, self.heads)
         network = copy(self)  # where transitions lead, and what they require, stays as it is
         network.ways, network.tables, network._arcs = ordered, tables, arcs  # noqa: SLF001 - its own class
+        network._renewed = {**self._renewed, **renewed}  # noqa: SLF001
+        return network
+
+    def facets(self) -> dict[str, Any]:
+        """Return everything but the transitions themselves and their costs, as JSON values: see `restored`."""
+        return {
+            "transition_ids": self.transition_ids,
+            "screens": self.screens,
+            "tails": self.tails,
+            "heads": self.heads,
+            "facts_set": sorted(self.facts_set),
+            "factual": sorted(self.factual),
+            "helped": sorted(self.helped),
+            "by_action": self.by_action,
+            "by_effect": self.by_effect,
+        }
+
+    @classmethod
+    def restored(
+        cls,
+        facets: Mapping[str, Any],
+        ways: Sequence[WeightedTransition],
+        costs: Callable[[Objective], Sequence[int]],
+    ) -> TransitionNetwork:
+        """Return the network that `facets` came from; `ways` may be lazy, `costs` is asked once per objective."""
+        network = cls([])
+        network.ways, network.transition_ids = ways, facets["transition_ids"]
+        network.screens = tuple(facets["screens"])
+        network.numbers = {screen: number for number, screen in enumerate(network.screens)}
+        network.tails, network.heads = tuple(facets["tails"]), tuple(facets["heads"])
+        network.facts_set = frozenset(facets["facts_set"])
+        network.factual, network.helped = frozenset(facets["factual"]), frozenset(facets["helped"])
+        network.by_action, network.by_effect = facets["by_action"], facets["by_effect"]
+        network._kept_costs = costs
         return network
 
     def _weighed(self, objective: Objective) -> ArcLists:
-        costs = [encode_cost(way.weights[objective]) for way in self.ways]
+        if self._kept_costs is None:
+            costs = [encode_cost(way.weights[objective]) for way in self.ways]
+        else:
+            costs = [*self._kept_costs(objective)]
+            for number, way in self._renewed.items():
+                costs[number] = encode_cost(way.weights[objective])
         out: list[list[Arc]] = [[] for _ in self.screens]
         into: list[list[Arc]] = [[] for _ in self.screens]
         for number, (cost, tail, head) in enumerate(zip(costs, self.tails, self.heads, strict=True)):

@@ -361,7 +361,7 @@ async def _server(
 async def _follow_stores(stores: Stores, wanted: _McpOptions) -> AsyncIterator[tuple[ViewCache, PathEngines]]:
     """Open the views of these stores, and the engines that search paths in them."""
     engines = choose_path_engines(stores, wanted.paths)
-    source = StoreSource(stores.documents, stores.graph)
+    source = StoreSource(stores.documents, stores.graph, stores.views_folder)
     async with ViewCache(source, engines.compiled).following() as views:
         yield views, engines
 

@@ -166,7 +166,7 @@ def _open_runs(settings: DemoEnvironmentSettings) -> AbstractAsyncContextManager
     return open_run_store(settings.mongodb_url, data_dir=settings.data_dir)
 
 
-def _flow(seed: Seed, wanted: str | None, flows: dict[str, PresentationFlow]) -> PresentationFlow:
+def _flow(seed: Seed, wanted: str | None, flows: Mapping[str, PresentationFlow]) -> PresentationFlow:
     name = wanted or seed.default_flow or next(iter(sorted(flows)), None)
     if name is None or name not in flows:
         known = ", ".join(sorted(flows)) or "none"

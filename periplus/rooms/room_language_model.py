@@ -48,7 +48,7 @@ class RoomKnowledgeServer(MCPServer):
 
     def __init__(self, stores: Stores) -> None:
         super().__init__(client_session_timeout_seconds=CALL_S)
-        source = StoreSource(stores.documents, stores.graph)
+        source = StoreSource(stores.documents, stores.graph, stores.views_folder)
         self._server = create_server(
             source, read_only=True, learned=stores.learned, engines=choose_path_engines(stores)
         )

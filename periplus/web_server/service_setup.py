@@ -140,7 +140,7 @@ async def open_service(
         state = BrowserState(browser)
         stack.push_async_callback(state.close)
         state.look()
-        source = StoreSource(stores.documents, stores.graph)
+        source = StoreSource(stores.documents, stores.graph, stores.views_folder)
         engines = choose_path_engines(stores, None)
         views = await stack.enter_async_context(ViewCache(source, engines.compiled).following())
         grants = ServedSecrets(

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.redaction import REDACTED, SHORTEST, Secrets, redact_known
+from agent.redaction import MOST_SHORT, REDACTED, SHORTEST, Secrets, redact_known
 from kb_schema.templates import css_string, xpath_literal
 
 HARD = 'O\'Brien "Bob" </script> {x} {{y}} ünï 你好'
@@ -147,3 +147,23 @@ def test_the_disguises_of_a_word_or_a_short_secret_are_ordinary_text():
     secrets.keep("a-1")
     text = "boats, staob, passwords, PASSWORDS, A-1"
     assert secrets.redact(text) == text
+
+
+def test_a_short_text_that_was_clean_is_searched_again_after_a_secret_was_added():
+    secrets = Secrets()
+    secrets.keep("first-secret")
+    for _ in range(2):
+        assert secrets.redact({"name": "second-secret", "code": "Zmlyc3Qtc2VjcmV0"}) == {
+            "name": "second-secret",
+            "code": REDACTED,
+        }
+    secrets.keep("second-secret")
+    assert secrets.redact("second-secret") == REDACTED
+
+
+def test_remembered_short_texts_are_few():
+    secrets = Secrets()
+    secrets.keep("first-secret")
+    for number in range(MOST_SHORT * 2 + 5):
+        assert secrets.redact(f"text {number}") == f"text {number}"
+    assert len(secrets._unchanged) <= MOST_SHORT

@@ -5,10 +5,15 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
+from benchmarks.bench_flows import COLOURS, draw
+from benchmarks.bench_long import Growth
 from benchmarks.bench_start import STARTS
 from benchmarks.curves import Chart, Line, draw_charts
 from benchmarks.figures import Figures
+from benchmarks.long_site import page_path
 from benchmarks.regression_check import COMMITTED, find_regressions
+from benchmarks.simulated_jobs import build_job, register
+from periplus.fleet.local_fleet import open_local_fleet
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -25,7 +30,7 @@ def test_a_ratio_that_is_no_longer_measured_or_not_yet_committed_is_red():
 def test_every_start_that_is_measured_has_a_committed_ratio():
     committed = json.loads(COMMITTED.read_text(encoding="utf-8"))
     assert {f"start: periplus {' '.join(each.arguments)}" for each in STARTS} <= committed.keys()
-    assert len(committed) == len(STARTS) + 5
+    assert len(committed) == len(STARTS) + 7
 
 
 def test_an_interrupted_measurement_finds_the_parts_that_were_kept(tmp_path):
@@ -45,3 +50,46 @@ def test_equal_factors_are_equal_distances_on_both_axes():
     assert x2 > x1
     assert y2 < y1
     assert {"<ours>", "Time & size", "a note"} <= {each.text for each in root.iter(f"{SVG}text")}
+
+
+def test_growth_is_from_the_second_tenth_to_the_last(tmp_path):
+    (tmp_path / "file").write_bytes(b"x" * 5_000)
+    growth = Growth(100, tmp_path)
+    for done in range(1, 101):
+        growth.reached(done)
+    assert all(growth.memory_mb)
+    assert all(growth.cpu_ms)
+    growth.memory_mb = [[100.0], [50.0, 51.0, 40.0], *[[80.0]] * 7, [55.0]]
+    found = growth.figures()
+    assert found["memory_mb growth"] == pytest.approx(0.1)
+    assert (found["units"], found["files_kb a unit"]) == (100, pytest.approx(0.05))
+
+
+def test_bars_are_as_long_as_their_cpu_time():
+    sides = {"hand": (1.0, 2.0, 3.0), "engine": (2.0, 4.0, 6.0)}
+    flow = {
+        f"{side} {part}": value
+        for side, values in sides.items()
+        for part, value in zip(
+            ("own", "driver", "chromium", "cpu", "messages"), (*values, sum(values), 7.0), strict=True
+        )
+    }
+    root = ET.fromstring(draw({"sample": flow}, "a note"))
+    bars = [each for each in root.iter(f"{SVG}rect") if each.get("height") == "20"]
+    widths = [float(each.get("width")) for each in bars]
+    assert [each.get("fill") for each in bars] == [
+        COLOURS[part] for part in ("own", "driver", "chromium")
+    ] * 2
+    assert widths == pytest.approx([35, 70, 105, 70, 140, 210])
+
+
+async def test_a_simulated_job_returns_its_number():
+    register()
+    async with open_local_fleet(2) as fleet:
+        assert [await fleet.do(build_job(n, compute_s=0.001, wait_s=0.001)) for n in (3, 5)] == [3, 5]
+
+
+def test_the_pages_of_the_long_site_differ_in_words():
+    paths = {page_path(number) for number in range(8_000)}
+    assert len(paths) == 8_000
+    assert not any(each.isdigit() for path in paths for each in path)
