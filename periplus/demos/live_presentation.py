@@ -23,6 +23,7 @@ from agent.presentation.page_overlay import CaptionPublisher, PageOverlay
 from agent.presentation.presentation_records import Presentation, build_presentation_ending
 from agent.presentation.turn_manager import TurnManager, VisitorHost
 from agent.presentation.visitor.conversation import Conversation
+from agent.presentation.visitor.page_figures import PageFigures
 from agent.run_records.run_log import RunLog
 from agent.session import Session
 from kb_schema.flow_translations import find_translation
@@ -242,6 +243,7 @@ async def _assemble(
         language=language,
         inferencer=inferencer or load_inferencer("talk"),
         caption=None if overlay is None else overlay.caption,
+        figures=PageFigures(session),
     )
     player = (FilmPlayer if settings.filmed else FlowPlayer)(
         session,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from agent.inferencer import InferenceFailed, Inferencer
@@ -22,7 +22,12 @@ from agent.presentation.visitor.knowledge_passages import (
     collect_task_passages,
 )
 from agent.presentation.visitor.languages import Language, fold_words
-from agent.presentation.visitor.word_similarity import best_word_similarity, measure_word_recall, split_words
+from agent.presentation.visitor.word_similarity import (
+    SAME_STEM,
+    best_word_similarity,
+    measure_word_recall,
+    split_words,
+)
 from agent.session import Session
 from kb_schema.presentation_flows import PresentationFlow
 
@@ -35,6 +40,8 @@ WORTH_A_LOOK = 0.3
 MOST_PASSAGES = 8
 SAME_QUESTION = 0.6
 """Minimum mutual share for a question to count as the one an author's answer belongs to."""
+LONGEST_LABEL = 4
+"""Words beside the asked ones that the label of a figure may have."""
 MOST_SCREENS = 2
 """Number of best matching screens whose tasks are searched, too."""
 
@@ -49,8 +56,10 @@ class AnswerWeights:
     """Weight of a word in no passage, as if so many passages contained it."""
     beside_the_point: float = 0.8
     """Penalty for passages that contain only the common words of the question."""
-    steps: float = 0.1
-    """Bonus of steps for `how do I`, and penalty for other questions."""
+    steps: float = 0.3
+    """Bonus of steps for `how do I`: narration that only mentions the task is no answer to it."""
+    no_steps: float = 0.1
+    """Penalty of steps for other questions."""
     no_number: float = 0.4
     """Penalty for passages without a number for `how many`."""
     choices: float = 0.5
@@ -93,19 +102,28 @@ class QuestionAnswerer:
         flow: PresentationFlow,
         language: Language,
         inferencer: Inferencer | None = None,
+        figures: Callable[[], Awaitable[Sequence[KnowledgePassage]]] | None = None,
     ) -> None:
+        """`figures` reads the numbers on the page; None: they are no answers."""
         self._session, self._flow, self._language, self._inferencer = session, flow, language, inferencer
+        self._figures = figures
         self._weighing = AnswerWeights()
 
-    async def answer(self, question: str) -> VisitorAnswer | None:
+    async def answer(self, question: str, *, needed: Sequence[str] = ()) -> VisitorAnswer | None:
         """Return the answer; None if the knowledge base has none. Raises the errors of the knowledge server's
         client.
+
+        `needed`: words that an answer must contain, because nothing else is known about them.
         """
-        passages = await self._collect_passages(question)
-        authored = self._find_authored_answer(question, passages)
+        authored = await self.authored_answer(question) if not needed else None
         if authored is not None:
-            return VisitorAnswer(authored.text, (), authored.context)
+            return authored
+        passages = await self._collect_passages(question)
+        figure = await self._find_figure(question) if not needed else None
+        if figure is not None:
+            return figure
         ranked = await asyncio.to_thread(self._rank, question, passages)  # speech must not wait for the model
+        ranked = [each for each in ranked if _has_all(each[2], needed)]
         if not ranked:
             return None
         if self._inferencer is not None:
@@ -118,6 +136,37 @@ class QuestionAnswerer:
         tells = self._language.opens(question, self._language.stories)
         text = f"{best_one.text} {best_one.after}".strip() if tells else best_one.text
         return VisitorAnswer(text, (best_one.place,), best_one.place)
+
+    async def _find_figure(self, question: str) -> VisitorAnswer | None:
+        """Return the figure on the page that a question for a number is about: one that has all its words."""
+        language, asked = self._language, self._distinctive_words(split_words(question))
+        if (
+            self._figures is None
+            or not asked
+            or not language.opens(question, language.how_many + language.stories)
+        ):
+            return None
+        read = [
+            each for each in await self._figures() if self._session.context.redact(each.text) == each.text
+        ]
+        fitting = [each for each in read if _has_all(each, asked) and self._has_number(each.text)]
+        best = min(fitting, key=lambda each: len(each.text), default=None)
+        if best is None or not _begins_with(best.text, asked):
+            return None
+        return VisitorAnswer(best.text, (best.place,), best.place)
+
+    async def authored_answer(self, question: str) -> VisitorAnswer | None:
+        """Return the author's answer to this question, in any phrasing; None if there is none."""
+        found = self._find_authored_answer(
+            question, list(collect_answer_passages(self._flow, self._values()))
+        )
+        return None if found is None else VisitorAnswer(found.text, (), found.context)
+
+    def _values(self) -> dict[str, object]:
+        """Return the values that narration may have."""
+        context = self._session.context
+        outputs = {n: v for out in context.outputs.values() for n, v in out.items()}
+        return {"agent_name": self._flow.presenter, **outputs, **context.session}
 
     def _find_authored_answer(
         self, question: str, passages: Sequence[KnowledgePassage]
@@ -137,8 +186,7 @@ class QuestionAnswerer:
     async def _collect_passages(self, question: str) -> list[KnowledgePassage]:
         """Return all passages that may be related, without duplicates."""
         session, knowledge = self._session, self._session.knowledge
-        outputs = {n: v for out in session.context.outputs.values() for n, v in out.items()}
-        values = {"agent_name": self._flow.presenter, **outputs, **session.context.session}
+        values = self._values()
         found = [*collect_flow_passages(self._flow, values), *collect_answer_passages(self._flow, values)]
         name, description = session.website.name, session.website.description
         if description:
@@ -239,7 +287,7 @@ class QuestionAnswerer:
             self._distinctive_words(split_words(passage.place)), about.asked
         )
         if passage.kind == "steps":
-            return better + (weighing.steps if about.wants_steps else -weighing.steps)
+            return better + (weighing.steps if about.wants_steps else -weighing.no_steps)
         better += weighing.terse * measure_word_recall(text, about.asked)
         if about.wants_choices and passage.label:
             asked_for = weighing.choices * measure_word_recall(split_words(passage.label), about.asked)
@@ -268,6 +316,18 @@ class QuestionAnswerer:
         if not held.text:
             return None
         return VisitorAnswer(held.text, held.sources, held.sources[0] if held.sources else "")
+
+
+def _has_all(passage: KnowledgePassage, words: Sequence[str]) -> bool:
+    """Return whether a passage contains all these words, in any of their endings."""
+    said = split_words(f"{passage.text} {passage.context}")
+    return all(best_word_similarity(word, said) >= SAME_STEM for word in words)
+
+
+def _begins_with(text: str, asked: Sequence[str]) -> bool:
+    """Return whether a figure's text is a label with its number, and not a sentence in which both occur."""
+    words = [word for word in split_words(text) if not word.isdigit()]
+    return bool(words) and len(words) <= LONGEST_LABEL + len(asked)
 
 
 class _QuestionTopic:

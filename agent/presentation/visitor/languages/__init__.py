@@ -74,6 +74,8 @@ class Language(Model):
     """Folded words with many synonyms."""
     stories: tuple[str, ...] = ()
     """Openings of requests to explain something."""
+    language_names: dict[str, str] = Field(default_factory=dict)
+    """What languages are called in this one, by code."""
     facts: dict[str, str] = Field(default_factory=dict)
     """Templates that put knowledge into spoken words."""
     asks_for_name: tuple[str, ...] = ()
