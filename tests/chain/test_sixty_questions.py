@@ -5,7 +5,6 @@ Questions and right answers are in `tests/data/visitor/sixty_questions.yaml`. No
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -78,8 +77,6 @@ async def _ask_all(session: Any, flow_id: str, rows: list[dict[str, Any]], capsy
         verdicts[verdict] += 1
         wrong += [(row["ask"], said)] if verdict == "wrong" else []
         missed += [row["ask"]] if row["says"] is not None and verdict != "right" else []
-        if os.environ.get("SHOW"):
-            print(row["ask"], "=>", verdict, said)
     with capsys.disabled():
         print(f"\n{flow_id}: {dict(verdicts)} of {len(rows)}; known and not answered: {missed}")  # noqa: T201 - to be seen
     assert wrong == []
