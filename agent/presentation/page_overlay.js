@@ -27,6 +27,8 @@
                text-align: center; opacity: 0; transition: opacity .25s; text-wrap: balance; }
     .caption.on { opacity: 1; }
     .caption.up { bottom: auto; top: 26px; }
+    .caption.right { left: auto; right: 22px; margin: 0; max-width: 36%; }
+    .caption.left { right: auto; left: 22px; margin: 0; max-width: 36%; }
     .chapter.up { bottom: auto; top: 26px; }
     .chapter.right { left: auto; right: 22px; }
     .chapter { position: absolute; left: 22px; bottom: 26px; padding: 6px 14px; border-radius: 999px;
@@ -103,7 +105,7 @@
     const box = ringed || pointed;
     const target = box && { left: box.x - DISTANCE, top: box.y - DISTANCE,
                             right: box.x + box.width + DISTANCE, bottom: box.y + box.height + DISTANCE };
-    settle(it.caption, [[], ["up"]], [target]);
+    settle(it.caption, [[], ["up"], ["right"], ["left"]], [target]);
     const shown = it.caption.classList.contains("on") ? it.caption.getBoundingClientRect() : null;
     settle(it.chapter, [[], ["right"], ["up"], ["up", "right"]], [target, shown]);
   }
@@ -122,7 +124,7 @@
   }
 
   function put(part, names) {
-    for (const name of ["up", "right"]) part.classList.toggle(name, names.includes(name));
+    for (const name of ["up", "right", "left"]) part.classList.toggle(name, names.includes(name));
   }
 
   function overlap(a, b) {
