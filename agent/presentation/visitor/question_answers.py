@@ -53,7 +53,9 @@ class AnswerWeights:
     from_its_place: float = 0.8
     """Weight of a question word that only names the source."""
     unknown_like: float = 4.0
-    """Weight of a word in no passage, as if so many passages contained it."""
+    """Weight of a word in no passage, as if so many passages contained it; of few passages, `unknown_share` of them."""
+    unknown_share: float = 0.05
+    """Below 80 passages a word that none of them has weighs more: there is little else to tell the question by."""
     beside_the_point: float = 0.8
     """Penalty for passages that contain only the common words of the question."""
     steps: float = 0.3
@@ -354,8 +356,9 @@ class _QuestionTopic:
         self.good_enough = HOW_MANY if self.wants_number else GOOD_ENOUGH
         if language.opens(question, language.who):
             self.good_enough = WHO
+        unknown = min(weighing.unknown_like, max(0.5, weighing.unknown_share * len(said)))
         self.worth = {
-            word: math.log(1 + len(said) / (self.counts[word] or weighing.unknown_like))
+            word: math.log(1 + len(said) / (self.counts[word] or unknown))
             * (weighing.weak if word in language.weak_words else 1.0)
             for word in asked
         }
