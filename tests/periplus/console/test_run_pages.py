@@ -524,6 +524,7 @@ async def test_a_page_of_a_website_is_shown_without_being_run_and_saved_elsewher
     async with _tab(port, browser, "read") as page:
         await page.goto(f"{port.url}/runs/{run_id}")
         await page.get_by_text("On the page").click()
+        assert await page.locator("iframe").count() == 0  # hundreds of them would hold up the page of a long run
         await page.get_by_text("The page before: click").click()
         frame = page.frame_locator("iframe.page")
         await frame.locator("#seen").wait_for()
