@@ -212,9 +212,10 @@ async def page(token: str, visits: VisitRegistryParam) -> HTMLResponse:
 def _build_security_headers(visits: VisitRegistry) -> dict[str, str]:
     """Security headers: the link is a secret, so no referrer is sent, and nothing is loaded from other hosts."""
     sockets = "ws: wss:" if visits.in_rooms else ""
+    frames = " ".join(visits.settings.embed_origins) or "'none'"
     policy = (
         f"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; media-src 'self' blob: data:; "
-        f"connect-src 'self' {sockets}; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+        f"connect-src 'self' {sockets}; frame-ancestors {frames}; base-uri 'none'; form-action 'none'"
     )
     return {
         "Content-Security-Policy": policy,
