@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import math
-import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from agent.inferencer import InferenceFailed, Inferencer
+from agent.presentation.visitor.answer_fitness import AnswerFitness, has_number
 from agent.presentation.visitor.grounded_answers import build_grounding_prompt, keep_grounded_sentences
 from agent.presentation.visitor.knowledge_passages import (
     KnowledgePassage,
@@ -21,7 +21,7 @@ from agent.presentation.visitor.knowledge_passages import (
     collect_screen_passages,
     collect_task_passages,
 )
-from agent.presentation.visitor.languages import Language, fold_words
+from agent.presentation.visitor.languages import Language
 from agent.presentation.visitor.word_similarity import (
     SAME_STEM,
     best_word_similarity,
@@ -80,7 +80,6 @@ class AnswerWeights:
     """Bonus for authored narration if the question asks for an explanation."""
 
 
-_PARTS = re.compile(r"[^\W\d_]+|\d+")
 KINDS = ("screen", "task")
 
 
@@ -135,7 +134,7 @@ class QuestionAnswerer:
         _, good, best_one = ranked[0]
         if not good:
             return None
-        tells = self._language.opens(question, self._language.stories)
+        tells = self._language.opens(question, (*self._language.stories, *self._language.who))
         text = f"{best_one.text} {best_one.after}".strip() if tells else best_one.text
         return VisitorAnswer(text, (best_one.place,), best_one.place)
 
@@ -151,9 +150,10 @@ class QuestionAnswerer:
         read = [
             each for each in await self._figures() if self._session.context.redact(each.text) == each.text
         ]
-        fitting = [each for each in read if _has_all(each, asked) and self._has_number(each.text)]
+        fitting = [each for each in read if _has_all(each, asked) and has_number(each.text, self._language)]
         best = min(fitting, key=lambda each: len(each.text), default=None)
-        if best is None or not _begins_with(best.text, asked):
+        counted = language.opens(question, language.how_many)
+        if best is None or not _is_label(best.text, asked, first=not counted):
             return None
         return VisitorAnswer(best.text, (best.place,), best.place)
 
@@ -256,6 +256,8 @@ class QuestionAnswerer:
             and best_word_similarity(about.choice, split_words(passage.label))
         ):
             return 1.0  # `which languages ...` is answered by the list of languages
+        if not about.fitness.fits(passage):
+            return 0.0
         weighing = self._weighing
         text = split_words(passage.place if passage.kind == "steps" else passage.text)
         context = split_words(passage.context)
@@ -273,14 +275,9 @@ class QuestionAnswerer:
         missing = [word for word in about.asked if about.counts[word] and not likeness[word]]
         if any(about.worth[word] >= rarest for word in missing):
             score *= weighing.beside_the_point
-        if about.wants_number and not self._has_number(passage.text):
+        if about.wants_number and not has_number(passage.text, self._language):
             score *= weighing.no_number
         return score
-
-    def _has_number(self, text: str) -> bool:
-        return any(
-            word.isdigit() or word in self._language.number_words for word in _PARTS.findall(fold_words(text))
-        )
 
     def _rank_bonus(self, about: _QuestionTopic, passage: KnowledgePassage) -> float:
         """Return the bonus of a passage over others with the same share."""
@@ -326,10 +323,15 @@ def _has_all(passage: KnowledgePassage, words: Sequence[str]) -> bool:
     return all(best_word_similarity(word, said) >= SAME_STEM for word in words)
 
 
-def _begins_with(text: str, asked: Sequence[str]) -> bool:
-    """Return whether a figure's text is a label with its number, and not a sentence in which both occur."""
-    words = [word for word in split_words(text) if not word.isdigit()]
-    return bool(words) and len(words) <= LONGEST_LABEL + len(asked)
+def _is_label(text: str, asked: Sequence[str], *, first: bool) -> bool:
+    """Return whether a figure's text is a label with its number, and not a sentence in which both occur.
+
+    `first`: the label must come first, as in `Resolution Rate 94 %`; `23 agents` says nothing about what an agent is.
+    """
+    words = split_words(text)
+    label = [word for word in words if not word.isdigit()]
+    begins = not first or all(best_word_similarity(each, words[: len(asked)]) >= SAME_STEM for each in asked)
+    return bool(label) and begins and len(label) <= LONGEST_LABEL + len(asked)
 
 
 class _QuestionTopic:
@@ -350,6 +352,7 @@ class _QuestionTopic:
         )
         self.wants_choices = language.opens(question, language.which)
         self.wants_story = language.opens(question, language.stories)
+        self.fitness = AnswerFitness(question, asked, language)
         self.choice = asked[0] if self.wants_choices else ""
         """Return what is to be chosen from: the first distinctive word."""
         self.counts = {word: sum(best_word_similarity(word, words) > 0 for words in said) for word in asked}

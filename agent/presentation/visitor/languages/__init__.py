@@ -70,6 +70,12 @@ class Language(Model):
     """Openings of questions that are answered with a list of choices."""
     who: tuple[str, ...] = ()
     """Openings of questions that are answered with a person."""
+    where: tuple[str, ...] = ()
+    """Openings of questions that are answered with a place."""
+    when: tuple[str, ...] = ()
+    """Openings of questions that are answered with a time."""
+    yes_no: tuple[str, ...] = ()
+    """Openings of questions that are answered with yes or no."""
     weak_words: frozenset[str] = frozenset()
     """Folded words with many synonyms."""
     stories: tuple[str, ...] = ()
