@@ -22,6 +22,8 @@ def translate_flow(flow: PresentationFlow, language: str | None) -> Presentation
     changed["transitions"] = tuple(_translate_texts(each, found) for each in flow.transitions)
     changed["fallback_paths"] = tuple(_translate_texts(each, found) for each in flow.fallback_paths)
     changed["answers"] = tuple(_translate_texts(each, found, "narration") for each in flow.answers)
+    if flow.call_to_action is not None:
+        changed["call_to_action"] = _translate_texts(flow.call_to_action, found, "label")
     return flow.model_copy(update={**changed, "language": found})
 
 

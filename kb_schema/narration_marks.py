@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 
 from kb_schema.action_calls import ActionCall
 
@@ -28,6 +29,18 @@ class MarkedNarration:
     def text(self) -> str:
         """The spoken text: without marks, white space normalised."""
         return " ".join(self.words)
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The spoken text, sentence by sentence; the last one may have no end.
+
+        >>> read_marks("One [[at:two]] two. Three").sentences
+        ('One two.', 'Three')
+        """
+        ends = [at + 1 for at, word in enumerate(self.words) if _SENTENCE_END.search(word)]
+        bounds = [0, *ends, len(self.words)]
+        parts = (" ".join(self.words[begin:end]) for begin, end in pairwise(bounds))
+        return tuple(part for part in parts if part)
 
     def since(self, index: int) -> str:
         """Return the narration from a word on, with its marks."""

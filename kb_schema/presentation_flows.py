@@ -262,6 +262,15 @@ class AuthoredAnswer(Model):
     translations: dict[LanguageTag, NarrationTranslation] = Field(default_factory=dict)
 
 
+class CallToAction(Model):
+    """What a visitor may do after the demo: a link on their page, to a form or a calendar of the owner's."""
+
+    label: str = Field(min_length=1, max_length=80)
+    url: Annotated[str, StringConstraints(pattern=r"^https?://[^\s<>\"']+$", max_length=2_000)]
+    translations: dict[LanguageTag, NarrationTranslation] = Field(default_factory=dict)
+    """The label in other languages."""
+
+
 def speaking_time(text: str) -> float:
     """Return the approximate seconds that narration takes at speed 1; marks are not spoken."""
     return sum(not word.startswith("[[") for word in text.split()) / WORDS_PER_SECOND
@@ -291,6 +300,8 @@ class PresentationFlow(Document):
     """Answers to visitors' questions that no screen answers, prices for example."""
     visitor_tasks: tuple[TaskRef, ...] = ()
     """Tasks that visitors may run with values of their own, by a sentence; others only run in segments."""
+    call_to_action: CallToAction | None = None
+    """The link that a visitor's page has at the end."""
     translations: dict[LanguageTag, FlowTranslation] = Field(default_factory=dict)
 
     @model_validator(mode="before")

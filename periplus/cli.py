@@ -9,6 +9,7 @@ import gc
 import importlib
 import io
 import os
+import select
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -260,12 +261,20 @@ def _options(
 
 def _is_reader_gone() -> bool:
     """Whether who read the output has ended, such as `head`; then nothing more is written."""
+    gone = False
     try:
         sys.stdout.flush()
+        if hasattr(select, "poll"):  # what was written at once is not in the buffer any more
+            asked = select.poll()
+            asked.register(sys.stdout.fileno(), 0)
+            gone = any(event & select.POLLERR for _, event in asked.poll(0))
     except BrokenPipeError:
+        gone = True
+    except (OSError, ValueError):
+        return False  # no file, or closed
+    if gone:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains at its end
-        return True
-    return False
+    return gone
 
 
 def main(args: list[str] | None = None) -> None:

@@ -67,6 +67,10 @@ class PeriplusSettings(BaseSettings):
     structured_logs: bool = False
     """Whether commands with a browser log events as JSON to standard error (PACTS); servers always log."""
 
+    voice: str | None = None
+    """The voice of demos: `ENGINE:VOICE@URL`, for example `openai:alloy`; a name alone is a voice of espeak-ng."""
+    voice_key: SecretStr | None = None
+    """The key of the speech endpoint. Engines also read their own variable, such as `OPENAI_API_KEY`."""
     model: str | None = None
     """The language model as `provider:model`, or `provider:model@URL` for an endpoint of your own."""
     model_plan: str | None = None

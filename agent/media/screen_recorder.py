@@ -62,7 +62,7 @@ class ScreenRecorder:
         self._shape: tuple[tuple[int, int], int] | None = None
 
     async def start(
-        self, page: Page, path: Path | None, *, size: tuple[int, int] = (1280, 720), fps: int = 25
+        self, page: Page, path: Path | None, *, size: tuple[int, int] = (1280, 720), fps: int = 30
     ) -> None:
         """Film `page` into the MP4 `path`, `size` in pixels (even numbers); None: nothing is filmed until the
         first `cut`.

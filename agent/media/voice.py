@@ -85,7 +85,7 @@ class Speech:
 
 
 class Voice(Protocol):
-    """Synthesises speech. Implemented by EspeakVoice, SilentVoice and plugins."""
+    """Synthesises speech. Implemented by EspeakVoice, SilentVoice, `periplus.voices` and plugins."""
 
     @property
     def audible(self) -> bool:

@@ -44,6 +44,7 @@ from agent.presentation.visitor.visitor_input import ANSWER_S, VisitorInputReque
 from agent.presentation.visitor_detours import VISITOR_SKIPPED_IT, VisitorDetours
 from agent.session import Session
 from kb_schema.flow_translations import translate_flow
+from kb_schema.narration_marks import read_marks
 from kb_schema.presentation_flows import CURRENT, NEXT, PresentationFlow, Segment
 
 PASSWORDS = "input[type=password]"
@@ -112,6 +113,8 @@ class FlowPlayer:
         self._requested = False
         """The visitor requested the current segment, so that no condition skips it."""
         self._ahead: dict[str, asyncio.Task[None]] = {}
+        self._heard: dict[str, frozenset[str]] = {}
+        """Segment -> sentences that were heard before a visitor went elsewhere."""
         self.presentation = Presentation("", "")
         session.bus.listen(self._receive_event)
 
@@ -271,6 +274,13 @@ class FlowPlayer:
         if record.status is SegmentStatus.SHOWN and record.depth is not None:
             playback.timing.ended(segments[index], record.depth)
 
+    async def find_sign_in(self) -> str | None:
+        """Return the task that signs in; None if the page is signed in, or cannot tell."""
+        session = self._session
+        if session.website.login_task_id is None or await session.signed_in() is not False:
+            return None
+        return session.website.login_task_id
+
     def record(self, segment: Segment, *, aside: bool = False) -> SegmentRecord:
         """Add a record for a segment that starts now, and return it."""
         title = segment.heading
@@ -313,7 +323,13 @@ class FlowPlayer:
         told = segment.at(choice.depth)
         record.expected_s = told.duration
         self._prepare(playback, index)
-        await self.show(told, record)
+        self._narration.leave_out(
+            frozenset() if asked_for else self._heard.get(segment.segment_id, frozenset())
+        )
+        try:
+            await self.show(told, record)
+        finally:
+            self._narration.leave_out(frozenset())
         return record
 
     async def _choose_depth(self, playback: _FlowPlayback, segment: Segment) -> SegmentChoice:
@@ -361,6 +377,10 @@ class FlowPlayer:
         except DetourRequested as detoured:
             finished = record.run is not None and record.run.complete
             record.status, record.reason = _describe_interruption(detoured.detour, finished=finished)
+            if segment.type != "task_execution":  # a task begins again with its words
+                said = " ".join(each.text for each in self._narrator.spoken[spoken_before:])
+                before = self._heard.get(segment.segment_id, frozenset())
+                self._heard[segment.segment_id] = before | frozenset(read_marks(said).sentences)
             raise
         except SegmentLeftOut as exc:
             record.status, record.reason = SegmentStatus.SKIPPED, self._redacted(str(exc))
@@ -380,7 +400,9 @@ class FlowPlayer:
             record.screens.append(self._session.screen_id)  # the screen did not change during the segment
         record.picture = await self._take_screenshot()
         record.end_s = self._clock()
-        self._session.bus.tell(SegmentEnded(record.segment_id, record.status, record.reason))
+        self._session.bus.tell(
+            SegmentEnded(record.segment_id, record.status, record.reason, aside=record.aside)
+        )
 
     async def _play_segment(self, segment: Segment, record: SegmentRecord) -> None:
         done = self.presentation.finished_run(segment.segment_id)

@@ -27,16 +27,22 @@
                text-align: center; opacity: 0; transition: opacity .25s; text-wrap: balance; }
     .caption.on { opacity: 1; }
     .caption.up { bottom: auto; top: 26px; }
+    .caption.right { left: auto; right: 22px; margin: 0; max-width: 36%; }
+    .caption.left { right: auto; left: 22px; margin: 0; max-width: 36%; }
+    .chapter.up { bottom: auto; top: 26px; }
+    .chapter.right { left: auto; right: 22px; }
     .chapter { position: absolute; left: 22px; bottom: 26px; padding: 6px 14px; border-radius: 999px;
                background: rgba(15,23,42,.82); color: #fff; font-size: 14px; letter-spacing: .02em;
                opacity: 0; transition: opacity .25s; }
     .chapter.on { opacity: 1; }
     @media (max-width: 900px) {
+      .chapter.right { right: 12px; }
       .caption { bottom: 66px; max-width: 92%; font-size: 16px; }
       .chapter { left: 12px; font-size: 12px; }
     }`;
-  // Height from the bottom that a caption may cover: two lines, or more in a narrow window.
-  const CAPTION_HEIGHT = 130;
+  // Distance in pixels that caption and chapter keep from what is pointed at, and half the size of the pointer's own area.
+  const DISTANCE = 8;
+  const POINTED = 20;
   const ARROW = {
     d: "M4 2l15 11-7 1.2 4 7.3-2.8 1.5-4-7.4L4 20z",
     fill: "#fff", stroke: "#0f172a", "stroke-width": "1.4", "stroke-linejoin": "round",
@@ -44,6 +50,7 @@
 
   let parts = null;
   let place = null;
+  let pointed = null;
   let ringed = null;
 
   // Not innerHTML: a site may forbid it (require-trusted-types-for).
@@ -77,26 +84,52 @@
     made.pointer.append(arrow);
     document.documentElement.append(host);
     parts = made;
-    if (place) move(place.x, place.y, 0);
+    if (place) move(place.x, place.y, 0, pointed);
     return parts;
   }
 
-  function move(x, y, ms) {
+  function move(x, y, ms, box) {
     const it = build();
     if (!it) return;
     place = { x, y };
+    pointed = box || { x: x - POINTED, y: y - POINTED, width: 2 * POINTED, height: 2 * POINTED };
     it.pointer.style.setProperty("--ms", `${ms}ms`);
     it.pointer.style.transform = `translate(${x}px, ${y}px)`;
     it.pointer.classList.add("on");
     makeWay(it);
   }
 
-  // The caption must not cover the highlighted element: then it is shown at the top.
+  // Caption and chapter must not cover what is pointed at, nor each other: each goes to the first of its places that is free,
+  // or where it covers least.
   function makeWay(it) {
-    const lowest = window.innerHeight - CAPTION_HEIGHT;
-    const under = ringed ? ringed.y + ringed.height > lowest && ringed.y > CAPTION_HEIGHT
-      : place !== null && place.y > lowest;
-    it.caption.classList.toggle("up", under);
+    const box = ringed || pointed;
+    const target = box && { left: box.x - DISTANCE, top: box.y - DISTANCE,
+                            right: box.x + box.width + DISTANCE, bottom: box.y + box.height + DISTANCE };
+    settle(it.caption, [[], ["up"], ["right"], ["left"]], [target]);
+    const shown = it.caption.classList.contains("on") ? it.caption.getBoundingClientRect() : null;
+    settle(it.chapter, [[], ["right"], ["up"], ["up", "right"]], [target, shown]);
+  }
+
+  function settle(part, places, taken) {
+    let best = places[0];
+    let least = Infinity;
+    for (const names of places) {
+      put(part, names);
+      const box = part.getBoundingClientRect();
+      const covered = taken.reduce((sum, other) => sum + (other ? overlap(box, other) : 0), 0);
+      if (covered < least) [best, least] = [names, covered];
+      if (least === 0) break;
+    }
+    put(part, best);
+  }
+
+  function put(part, names) {
+    for (const name of ["up", "right", "left"]) part.classList.toggle(name, names.includes(name));
+  }
+
+  function overlap(a, b) {
+    return Math.max(0, Math.min(a.right, b.right) - Math.max(a.left, b.left))
+      * Math.max(0, Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top));
   }
 
   function pulse() {
@@ -128,6 +161,7 @@
     if (!it) return;
     if (text) it[name].textContent = text;
     it[name].classList.toggle("on", Boolean(text));
+    makeWay(it);
   }
 
   Object.defineProperty(window, KEY, {

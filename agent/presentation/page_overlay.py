@@ -36,7 +36,7 @@ class PageOverlay:
     def __init__(self, page: Page, *, speed: float = 1.0, captions: bool = True) -> None:
         self._page, self._speed, self._captions = page, speed, captions
         self._caption = self._chapter = ""
-        self._at: tuple[float, float] | None = None
+        self._at: tuple[float, float, dict[str, float]] | None = None
         self._restoring: set[asyncio.Task[None]] = set()
         page.on("domcontentloaded", self._on_document)
 
@@ -59,9 +59,9 @@ class PageOverlay:
     async def point_to(self, box: dict[str, float], *, milliseconds: float | None = None) -> None:
         """Move the pointer to the middle of a box (CSS pixels) and return when it has arrived."""
         x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-        self._at = (x, y)
+        self._at = (x, y, box)
         milliseconds = MOVE_MS / self._speed if milliseconds is None else milliseconds
-        await self._call("move", x, y, milliseconds)
+        await self._call("move", x, y, milliseconds, box)
         await asyncio.sleep(milliseconds / 1000)  # time for the viewer's eye; nothing else is waited for
 
     async def press(self) -> None:
@@ -91,7 +91,8 @@ class PageOverlay:
 
     async def _restore(self) -> None:
         if self._at is not None:
-            await self._call("move", *self._at, 0)
+            x, y, box = self._at
+            await self._call("move", x, y, 0, box)
         if self._captions and self._caption:
             await self._call("caption", self._caption)
         if self._chapter:

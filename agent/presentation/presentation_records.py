@@ -73,6 +73,8 @@ class SegmentEnded(Event):
     segment_id: str
     status: SegmentStatus
     reason: str | None = None
+    aside: bool = False
+    """It was shown out of order because a visitor asked for it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,8 @@ LEAST_RATIO, MOST_RATIO = 0.4, 2.5
 SPARE_SHARE, SPARE_S = 0.04, 2.0
 """Reserve as a share of the remaining time, and its minimum in seconds."""
 FAST_FORWARD = 3.0
-"""From this speed on there is no live audience, so the window shrinks with the speed."""
+"""From this speed on there is no live audience: the earliest end shrinks with the speed. The latest end stays, because what
+takes the site's own time does not get shorter, and nothing may be dropped for being fast."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ class TimeWindow:
         if wanted_s is not None:
             least, most = min(least or 0.0, wanted_s), wanted_s
         scale = speed if speed >= FAST_FORWARD else 1.0
-        return cls(None if least is None else least / scale, None if most is None else most / scale)
+        return cls(None if least is None else least / scale, most)
 
 
 @dataclass(frozen=True, slots=True)

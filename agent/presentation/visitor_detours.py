@@ -7,7 +7,7 @@ from typing import Protocol
 
 from agent.errors import UnknownToKnowledge
 from agent.knowledge_client import KnowledgeClient
-from agent.presentation.presentation_records import Presentation, SegmentRecord
+from agent.presentation.presentation_records import Presentation, SegmentRecord, SegmentStatus
 from agent.presentation.turn_manager import Detour, DetourRequested
 from agent.presentation.visitor.demo_targets import find_task_screen, is_read_only_task
 from kb_schema.presentation_flows import CURRENT, NEXT, PresentationFlow, Segment
@@ -31,6 +31,9 @@ class DetourPlayer(Protocol):
     @property
     def knowledge(self) -> KnowledgeClient:
         """The knowledge of the website that is presented."""
+
+    async def find_sign_in(self) -> str | None:
+        """Return the task that signs in; None if the page is signed in, or cannot tell."""
 
     def record(self, segment: Segment, *, aside: bool = False) -> SegmentRecord:
         """Add a record for a segment that starts now, and return it."""
@@ -120,7 +123,31 @@ class VisitorDetours:
         segment = await self._find_segment(flow, detour)
         if segment is None:
             return
-        await self._player.show(segment, self._player.record(segment, aside=True))
+        before = await self._find_sign_in_segment(flow, segment)
+        for each in (*([before] if before is not None else []), segment):
+            record = self._player.record(each, aside=True)
+            await self._player.show(each, record)
+            if record.status is not SegmentStatus.SHOWN:
+                return  # what follows needs it
+
+    async def _find_sign_in_segment(self, flow: PresentationFlow, wanted: Segment) -> Segment | None:
+        """Return the segment that signs in, if the wanted one needs that: the flow's own, otherwise a new one."""
+        task_id = await self._player.find_sign_in() if wanted.type != "conversational" else None
+        if task_id is None or wanted.task_id == task_id:
+            return None
+        ids = [each.segment_id for each in flow.ordered_segments]
+        own = next((each for each in flow.ordered_segments if each.task_id == task_id), None)
+        if own is not None:
+            earlier = wanted.segment_id in ids and ids.index(wanted.segment_id) < ids.index(own.segment_id)
+            return None if earlier else own  # what the author shows before signing in needs no sign-in
+        try:
+            task = await self._player.knowledge.task(task_id)
+        except UnknownToKnowledge:
+            return None
+        if wanted.screen_id is not None and wanted.screen_id == find_task_screen(task):
+            return None
+        name = task.name or task_id
+        return _build_segment(name, name, type="task_execution", task_id=task_id)
 
     async def _find_segment(self, flow: PresentationFlow, detour: Detour) -> Segment | None:
         """Return a segment for the request: one of the flow if it has one."""

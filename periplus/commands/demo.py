@@ -96,7 +96,11 @@ def demo(
     ] = False,
     voice: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="An espeak-ng voice, such as de or en-us+f3.", show_default=False),
+        typer.Option(
+            metavar="NAME",
+            help="A voice, such as de or en-us+f3 of espeak-ng, or openai:alloy (docs/voices.md).",
+            show_default=False,
+        ),
     ] = None,
     language: Annotated[
         str | None,

@@ -16,6 +16,7 @@ from rich.table import Table
 from agent.presentation.visitor.visitor_analytics import DemoVisit, SegmentVisit
 from kb_schema.run_records import Artifact, Metric, RunStatus, StoredRun, StoredStep
 from periplus.commands.id_completion import complete_runs
+from periplus.commands.runs_answer import answer
 from periplus.demos.demo_measurements import UnansweredRequest, list_unanswered, read_visit
 from periplus.run_store_adapters import LAST, find_run, open_run_store
 from periplus.runs.run_averages import RunAverages, average_runs
@@ -61,6 +62,8 @@ OfWebsite = Annotated[
     str | None, typer.Option("--website", "-w", metavar="ID", help="Only runs of this website.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+
+app.command("answer")(answer)
 
 out = CommandConsole()
 
@@ -182,11 +185,12 @@ def questions(
         out.print("no unanswered questions")
         return
     table = Table(box=None, header_style="dim")
-    for heading in ("when", "words", "why", "demo", "run"):
-        table.add_column(heading, no_wrap=heading in ("when", "run"), overflow="fold")
-    for each in found:
+    for heading in ("", "when", "words", "why", "demo", "run"):
+        table.add_column(heading, no_wrap=heading in ("", "when", "run"), overflow="fold")
+    for number, each in enumerate(found, start=1):
         words = "[dim]not stored[/]" if each.words is None else escape(each.words)
         table.add_row(
+            str(number),
             _format_moment(each.at),
             words,
             escape(each.reason.replace("_", " ")),
@@ -196,6 +200,8 @@ def questions(
     out.print(table, highlight=False)
     if load_settings().visitor_retention_days == 0:
         out.print("[dim]The visitors' words are not stored: PERIPLUS_VISITOR_RETENTION_DAYS is 0.[/]")
+    else:
+        out.print('[dim]To answer one: periplus runs answer NUMBER "ANSWER"[/]', highlight=False)
 
 
 @app.command()

@@ -17,6 +17,7 @@ from periplus.log_setup import log_to_stderr
 from periplus.mcp_settings import load_mcp_settings
 from periplus.privacy.retention import pruning_daily
 from periplus.run_store_adapters import open_run_store
+from periplus.seed_sites.seed_manifests import find_seed
 from periplus.server_sockets import format_url_host, open_listening_socket, parse_base_urls
 from periplus.settings import load_settings
 from periplus.store_selection import ArangoUrl, MongoUrl, open_selected_stores
@@ -99,6 +100,8 @@ def serve(
     from periplus.service.visits import visit_setup as visitors  # noqa: PLC0415
     from periplus.web_server import service_setup, uvicorn_server  # noqa: PLC0415 - an optional extra
 
+    if demo is not None:
+        find_seed(demo)  # reports a wrong name before anything is made
     log_to_stderr()
     settings, own = load_serve_settings(), load_settings(mongodb_url=mongodb_url)
     wanted = service_setup.ServiceOptions(

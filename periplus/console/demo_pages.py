@@ -9,11 +9,13 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from html import escape
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Form, Path, Request
 from fastapi.responses import RedirectResponse, Response
 
+from agent.presentation.visitor.visitor_analytics import DemoVisit, SegmentVisit
 from kb_schema.presentation_flows import PresentationFlow
 from mcp_server.errors import KnowledgeServerError
 from periplus.console.console_framework import (
@@ -24,16 +26,20 @@ from periplus.console.console_framework import (
     require_role,
 )
 from periplus.console.run_artifacts import has_film
-from periplus.console.run_labels import MARKS
+from periplus.console.run_labels import MARKS, format_when
 from periplus.console.run_list import RunListRow, build_run_row
 from periplus.console.template_filters import format_duration
+from periplus.demos.demo_measurements import read_visit
 from periplus.errors import UserError
 from periplus.service.problem_details import ApiProblem
-from periplus.service.visits.visit import VisitActionUnavailable, VisitorVisit
+from periplus.service.visits.visit import VisitActionUnavailable, VisitorVisit, VisitShow
 from periplus.service.visits.visit_models import NAME
 from periplus.service.visits.visit_registry import TooManyVisits, VisitRegistry
 from periplus.service.visits.visit_routes import PREFIX
+from periplus.settings import load_settings
 
+EMBED = '<iframe src="{url}" title="{title}" width="1280" height="800" allow="autoplay; microphone; fullscreen" style="border:0"></iframe>'
+"""What shows a visitor's page in another site's page."""
 MOST_SITES = 200
 MOST_PAST = 12
 LOOKED_AT = 500
@@ -91,6 +97,23 @@ class CreatedLink:
     url: str
     label: str
     flow: str
+    embed: str = ""
+    """HTML that shows it in a page of another site; empty if no origin may."""
+
+
+@dataclass(frozen=True, slots=True)
+class LinkShowRow:
+    """One presentation of a link: what was watched, where the visitor left, what was asked."""
+
+    run_id: str
+    began: str
+    ended: str
+    watched: str
+    shown: int
+    segments: tuple[SegmentVisit, ...]
+    left_at: str
+    """Title of the segment in which it ended; empty if it came to its end."""
+    visit: DemoVisit
 
 
 @router.get("/demos")
@@ -123,7 +146,11 @@ async def make_link(
     except VisitActionUnavailable as exc:
         raise ApiProblem(409, "not_now", str(exc)) from exc
     base = visits.settings.public_url or str(request.base_url)
-    made = CreatedLink(f"{base.rstrip('/')}{PREFIX}/{token}", visit.label, visit.flow.name)
+    url = f"{base.rstrip('/')}{PREFIX}/{token}"
+    embed = (
+        EMBED.format(url=escape(url), title=escape(visit.flow.name)) if visits.settings.embed_origins else ""
+    )
+    made = CreatedLink(url, visit.label, visit.flow.name, embed)
     response = await _page(request, parts, made)
     response.headers["Cache-Control"] = "no-store"
     return response
@@ -140,6 +167,47 @@ async def end_link(
         raise ApiProblem(404, "not_found", f"no link {visit_id!r}, or it was revoked")
     await visits.forget(visit)
     return RedirectResponse("/demos", 303)
+
+
+@router.get("/demos/links/{visit_id}", dependencies=_MAY_START)
+async def link_figures(
+    request: Request,
+    parts: ConsoleContextParam,
+    visit_id: Annotated[str, Path(pattern=r"^[0-9a-f]{16}$")],
+) -> Response:
+    """Show what visitors of a link watched, where they left, and what they asked."""
+    visit = _visits(parts).by_id(visit_id)
+    if visit is None:
+        raise ApiProblem(404, "not_found", f"no link {visit_id!r}, or it was revoked")
+    titles = {each.segment_id: each.heading for each in visit.flow.ordered_segments}
+    shows = [await _show_row(parts, each, titles) for each in visit.past]
+    return render(
+        request,
+        "link.html.j2",
+        link=visit_row(visit),
+        shows=shows[::-1],
+        titles=titles,
+        words_are_kept=load_settings().visitor_retention_days > 0,
+    )
+
+
+async def _show_row(parts: ConsoleContext, show: VisitShow, titles: Mapping[str, str]) -> LinkShowRow:
+    seen = await read_visit(parts.runs, show.run_id)
+    left = ""
+    if show.ended not in (None, "finished") and seen.segments:
+        last = seen.segments[-1]
+        left = titles.get(last.segment_id, last.segment_id)
+    watched = sum(each.seconds or 0.0 for each in seen.segments)
+    return LinkShowRow(
+        show.run_id,
+        format_when(show.started_at, datetime.now(UTC).date()).text,
+        show.ended or "",
+        format_duration(watched * 1_000),
+        len({each.segment_id for each in seen.segments if each.status == "shown"} & titles.keys()),
+        tuple(seen.segments),
+        left,
+        seen,
+    )
 
 
 def _visits(parts: ConsoleContext) -> VisitRegistry:

@@ -101,6 +101,7 @@ class UnansweredRequest:
     """A request of a visitor that was not fulfilled."""
 
     run_id: str
+    website_id: str
     flow_id: str
     at: datetime
     reason: str
@@ -118,7 +119,8 @@ async def list_unanswered(
             continue
         declined = (await read_visit(runs, run.run_id)).declined
         found += [
-            UnansweredRequest(run.run_id, run.subject, q.at, q.reason, q.words) for q in reversed(declined)
+            UnansweredRequest(run.run_id, run.website_id, run.subject, q.at, q.reason, q.words)
+            for q in reversed(declined)
         ]
     return found
 

@@ -15,7 +15,7 @@ from agent.errors import AgentError
 from agent.events import EventBus
 from agent.inferencer import Inferencer
 from agent.media.secret_mask import SecretMask
-from agent.media.voice import EspeakVoice, PersonalTextVoice, SilentVoice, Voice, VoiceMissing, find_voice
+from agent.media.voice import PersonalTextVoice, SilentVoice, Voice
 from agent.presentation.film.film_player import FilmPlayer
 from agent.presentation.flow_player import FlowPlayer
 from agent.presentation.narration.narrator import Narrator
@@ -23,6 +23,7 @@ from agent.presentation.page_overlay import CaptionPublisher, PageOverlay
 from agent.presentation.presentation_records import Presentation, build_presentation_ending
 from agent.presentation.turn_manager import TurnManager, VisitorHost
 from agent.presentation.visitor.conversation import Conversation
+from agent.presentation.visitor.page_figures import PageFigures
 from agent.run_records.run_log import RunLog
 from agent.session import Session
 from kb_schema.flow_translations import find_translation
@@ -34,6 +35,8 @@ from periplus.errors import UserError
 from periplus.language_model import load_inferencer
 from periplus.run_store_adapters import end_run_record, record_run
 from periplus.session_setup import open_fresh_context, open_session
+from periplus.settings import load_settings
+from periplus.voices.voice_selection import check_voice, open_voice, parse_voice
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,14 +218,18 @@ async def _assemble(
     )
     wanted = settings.voice and not settings.instant
     language = _language(flow, settings.language)
-    speaker = settings.speaker or flow.voices.get(language)
+    configured = load_settings()
+    speaker = settings.speaker or configured.voice or flow.voices.get(language)
+    spec = parse_voice(speaker, "the voice") if speaker is not None else None
+    key = configured.voice_key.get_secret_value() if configured.voice_key is not None else None
 
     def speak(folder: Path | None) -> Voice:
-        return find_voice(wanted, folder=folder, speed=settings.pace, language=language, voice=speaker)
+        if not wanted:
+            return SilentVoice(settings.pace)
+        return open_voice(spec, folder=folder, speed=settings.pace, language=language, key=key)
 
     given, voice = voice, voice or speak(environment.data_dir / "voice")
-    if isinstance(voice, EspeakVoice):
-        await _check_voice_installed(voice)
+    await check_voice(voice)
     if wanted and isinstance(voice, SilentVoice):
         notes.append("no voice: espeak-ng is not installed (apt-get install espeak-ng)")
     discreet = given or PersonalTextVoice(voice, lambda: speak(None), session.context.personal.redact)
@@ -242,6 +249,7 @@ async def _assemble(
         language=language,
         inferencer=inferencer or load_inferencer("talk"),
         caption=None if overlay is None else overlay.caption,
+        figures=PageFigures(session),
     )
     player = (FilmPlayer if settings.filmed else FlowPlayer)(
         session,
@@ -259,15 +267,6 @@ async def _assemble(
     return LivePresentation(
         session, player, narrator, turns, flow, clock, session.bus, overlay, log, named, notes
     )
-
-
-async def _check_voice_installed(voice: EspeakVoice) -> None:
-    """Raises `UserError` if the voice does not exist."""
-    try:
-        await voice.check()
-    except VoiceMissing as exc:
-        fix = "choose an installed voice: in `voices` of the flow, or with --voice"
-        raise UserError(str(exc), fix=fix) from exc
 
 
 def _language(flow: PresentationFlow, wanted: str | None) -> str:

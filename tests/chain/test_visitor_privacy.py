@@ -19,6 +19,7 @@ from periplus.cli import app
 from periplus.demos import filmed_demo
 from periplus.demos.demo_measurements import list_unanswered, read_visit
 from periplus.demos.filmed_demo import DemoSettings, run_demo
+from periplus.demos.website_demo import WebsiteDemo
 from periplus.seed_sites.seed_manifests import find_seed
 
 pytestmark = pytest.mark.sampled(0.5)
@@ -55,10 +56,10 @@ def visited(monkeypatch):
     monkeypatch.setattr(filmed_demo, "open_live_presentation", open_show)
 
 
-async def _demo(site, tmp_path: Path):
+async def _demo(site, tmp_path: Path, data: Path | None = None, demo=None):
     return await run_demo(
-        find_seed(str(HARBOUR)), DemoSettings(speed=0, headed=False, base_url=site.url),
-        data_dir=tmp_path / "data", out=tmp_path / "out", console=Console(file=io.StringIO()),
+        demo or find_seed(str(HARBOUR)), DemoSettings(speed=0, headed=False, base_url=site.url),
+        data_dir=data or tmp_path / "data", out=tmp_path / "out", console=Console(file=io.StringIO()),
     )  # fmt: skip
 
 
@@ -114,6 +115,37 @@ async def test_owners_read_what_visitors_did_and_what_nobody_could_answer(site, 
     assert (told["words"], told["flow_id"]) == (None, "harbour_tour")
     whole = json.loads(await _run(runner, "runs", "show", "last", "--json"))
     assert whole["visit"]["introduced"] is True
+
+
+@pytest.mark.usefixtures("visited")
+async def test_a_question_that_was_kept_is_answered_in_one_step_and_the_next_visitor_hears_it(
+    site, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("PERIPLUS_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("PERIPLUS_VISITOR_RETENTION_DAYS", "7")
+    await _demo(site, tmp_path)
+    runner = CliRunner()
+    listed = await _run(runner, "runs", "questions")
+    assert "periplus runs answer NUMBER" in listed
+    changed = json.loads(
+        await _run(runner, "runs", "answer", "1", "Submarines pay by their colour.", "--json")
+    )
+    assert [(each["kind"], each["after"]) for each in changed["documents"]] == [
+        ("presentation_flow", "harbour_tour")
+    ]
+    own = WebsiteDemo("harbour")  # a sample site's knowledge is read from its files each time
+    again = await _demo(site, tmp_path / "again", tmp_path / "data", own)
+    assert "Submarines pay by their colour" in (tmp_path / "again" / "out" / "captions.vtt").read_text()
+    async with open_runs(tmp_path / "data") as runs:
+        assert [q.run_id for q in await list_unanswered(runs, "harbour")] != [again.run_id]
+    for wrong, said in (
+        ("7", "there is no question 7"),
+        ("0", "there is no question 0"),
+        ("why?", "--flow is missing"),
+    ):
+        refused = await asyncio.to_thread(runner.invoke, app, ["runs", "answer", wrong, "x"])
+        assert refused.exit_code != 0
+        assert said in str(refused.exception or refused.output)
 
 
 async def _run(runner: CliRunner, *words: str) -> str:

@@ -169,6 +169,31 @@ async def test_what_a_visitor_asks_to_see_is_found_on_the_page_and_left_again(sh
     assert told[-1] == "closing"
 
 
+async def test_what_is_asked_for_before_the_sign_in_is_shown_after_it_and_nobody_signs_in_twice(show):
+    visit = show()
+    visit.when(_said("Hi, I am Robin"), "show me the contacts")
+    presentation = await visit.play()
+    assert presentation.succeeded, visit.told
+    assert [each for each in visit.told if each[0] in ("sign_in", "contacts")][:2] == [
+        ("sign_in", "shown"), ("contacts", "shown"),
+    ]  # fmt: skip
+    assert [status for segment_id, status in visit.told if segment_id == "sign_in"].count("shown") == 1
+    screens = [event.screen_id for event in visit.of(ScreenSeen)]
+    assert screens.index("contacts_list") > screens.index("login")
+
+
+async def test_after_an_aside_the_story_goes_on_after_the_sentence_that_was_heard(show):
+    segments = [dict(each) for each in FLOW["segments"]]
+    dashboard = next(each for each in segments if each["segment_id"] == "dashboard")
+    dashboard["narrative_hooks"] = [{"hook_type": "before", "narration": "Look at this. It is the month."}]
+    visit = show(segments=segments)
+    visit.when(_said("Here is the month"), "show me the inbox")
+    presentation = await visit.play()
+    assert presentation.succeeded, visit.told
+    assert visit.said.count("Look at this. It is the month.") == 1
+    assert sum("solved without a person" in text for text in visit.said) >= 1
+
+
 async def test_nothing_is_done_twice_and_nothing_is_deleted_because_a_visitor_says_so(show, live):
     before = live.state()
     visit = show()

@@ -19,12 +19,13 @@ OPTIONAL = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["opti
 NOT_OF_THE_PRODUCT = {"all", "docs", "audit", "dev"}
 NOT_IN_ALL = {"google"}
 """Its package wants an older tenacity than the others are pinned with."""
+ALL_MODULES = repr(sorted({each for modules in EXTRAS.values() for each in modules}))
 WITHOUT_EXTRAS = f"""
 import sys
 
 class Missing:
     def find_spec(self, name, path=None, target=None):
-        if name in {sorted({each for modules in EXTRAS.values() for each in modules})!r}:
+        if name in {ALL_MODULES}:
             raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
 
 sys.meta_path.insert(0, Missing())
@@ -32,8 +33,16 @@ sys.meta_path.insert(0, Missing())
 """Makes the modules of all extras unknown to an interpreter, as in a base install."""
 
 
-def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    code = WITHOUT_EXTRAS + f"from periplus.cli import main; main({list(arguments)!r})"
+def run(*arguments: str, cwd: Path, having: str | None = None) -> subprocess.CompletedProcess[str]:
+    """Run a command where no extra is installed, or only `having`."""
+    there = EXTRAS[having] if having is not None else ()
+    if having == "serve":  # it brings those of `verify`, too
+        there += EXTRAS["verify"]
+    hidden = sorted({each for modules in EXTRAS.values() for each in modules} - set(there))
+    code = (
+        WITHOUT_EXTRAS.replace(ALL_MODULES, repr(hidden))
+        + f"from periplus.cli import main; main({list(arguments)!r})"
+    )
     env = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "100"}
     command = [sys.executable, "-c", code]
     return subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, timeout=100, check=False)
@@ -64,6 +73,20 @@ def test_a_missing_extra_is_named_before_anything_starts(tmp_path, arguments, ex
     assert done.returncode == 2, done.stderr
     assert f"Error: `periplus {arguments[0]}` needs the extra `{extra}`" in done.stderr
     assert f"-> pip install 'periplus[{extra}]'" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.sampled(0.2)
+@pytest.mark.parametrize("having", EXTRAS)
+def test_with_one_extra_alone_its_commands_work_and_the_others_name_theirs(tmp_path, having):
+    """The same with installed packages, for each extra, is `tests/chain/test_wheel.py` (nightly)."""
+    needing = {"verify": ["verify", "x.csv"], "serve": ["serve", "--demo", "nope"], "livekit": ["rooms"]}
+    works = {"verify": {"verify"}, "serve": {"verify", "serve"}, "livekit": {"livekit"}}.get(having, set())
+    for extra, arguments in needing.items():
+        done = run(*arguments, cwd=tmp_path, having=having)
+        assert done.returncode == 2, done.stderr
+        assert ("needs the extra" not in done.stderr) == (extra in works), f"{arguments[0]}: {done.stderr}"
+        assert "internal error" not in done.stderr, done.stderr
     assert list(tmp_path.iterdir()) == []
 
 

@@ -43,7 +43,7 @@ class FilmStyle:
     """How the film is made; clips are only reused for the same manner."""
 
     size: tuple[int, int]
-    fps: int = 25
+    fps: int = 30
     voice: str = ""
     """The voice, its language and its speed."""
     drawn: str = ""

@@ -15,6 +15,7 @@ from agent.presentation.page_overlay import PageOverlay
 from agent.presentation.presentation_records import Narrated
 from agent.presentation.turn_manager import DetourRequested, PaceChanged, TurnManager
 from agent.session import Session
+from kb_schema.narration_marks import read_marks
 from kb_schema.templates import MissingVariable, fill
 
 
@@ -38,6 +39,7 @@ class InterruptibleNarrator:
         self.session, self.narrator, self.overlay = session, narrator, overlay
         self.instant, self.turns = instant, turns
         self.holding = False
+        self._heard: frozenset[str] = frozenset()
         self.attended_s = 0.0
         """Seconds spent on visitors so far."""
         self._speed = speed
@@ -60,7 +62,7 @@ class InterruptibleNarrator:
 
         Returns None if nothing was started: for instance, a variable has no value. Raises `DetourRequested`.
         """
-        words = self._fill(text, values)
+        words = self._without_heard(self._fill(text, values))
         if not words:
             return None
         await self.safe_point()
@@ -105,6 +107,20 @@ class InterruptibleNarrator:
         rest = self.narrator.take_rest()
         if rest and not self.hurried:
             await self._speak(rest)
+
+    def leave_out(self, heard: frozenset[str]) -> None:
+        """Do not say these sentences again where an utterance begins with them."""
+        self._heard = heard
+
+    def _without_heard(self, words: str) -> str:
+        if not self._heard:
+            return words
+        marked, at = read_marks(words), 0
+        for sentence in marked.sentences:
+            if sentence not in self._heard:
+                break
+            at += len(sentence.split())
+        return marked.since(at) if at < len(marked.words) else ""
 
     def discard_detour(self) -> None:
         """Discard a delayed detour."""

@@ -28,8 +28,12 @@ from agent.presentation.turn_manager import Detour, Heard, TurnManager
 from agent.presentation.visitor.demo_targets import DemoTarget, DemoTargetFinder
 from agent.presentation.visitor.languages import list_languages
 from agent.presentation.visitor.languages import load_language as known_language
-from agent.presentation.visitor.question_answers import QuestionAnswerer
-from agent.presentation.visitor.request_parser import asks_for_name, parse_request
+from agent.presentation.visitor.multilingual_answers import (
+    MultilingualAnswerer,
+    ReadFigures,
+    parse_in_any_language,
+)
+from agent.presentation.visitor.request_parser import asks_for_name
 from agent.presentation.visitor.visitor_interests import VisitorInterests
 from agent.presentation.visitor.visitor_requests import RequestKind, VisitorRequest
 from agent.presentation.visitor.visitor_tasks import VisitorTasks, describe_values
@@ -106,19 +110,20 @@ class Conversation:
         inferencer: Inferencer | None = None,
         manners: HostPolicy | None = None,
         caption: Callable[[str], Awaitable[None]] | None = None,
+        figures: ReadFigures | None = None,
     ) -> None:
         """`language`: of the presentation; None: the flow's own. `inferencer` words answers, which are then
         checked against the retrieved passages; None: passages are quoted. `caption` shows the recognised
-        request.
+        request. `figures` reads the numbers on the page, which are answers, too.
         """
         self._session, self._narrator, self._turns = session, narrator, turns
         spoken = (language or flow.language).split("-")[0].casefold()
         self._language = known_language(spoken if spoken in list_languages() else "en")
-        authored = flow.language
+        written, authored = flow, flow.language
         self._flow = flow = translate_flow(flow, language)
         self._manners, self._caption = manners or HostPolicy(), caption
         self._places = DemoTargetFinder(session, flow, self._language, authored=authored)
-        self._answers = QuestionAnswerer(session, flow, self._language, inferencer)
+        self._answers = MultilingualAnswerer(session, written, flow, self._language, inferencer, figures)
         self._tasks = VisitorTasks(session, flow)
         self._interests = VisitorInterests(session.context, flow)
         self._segment: str | None = None
@@ -150,6 +155,7 @@ class Conversation:
             RequestKind.HELP: self._help,
             RequestKind.INTEREST: self._interest,
             RequestKind.NO_INTEREST: self._interest,
+            RequestKind.IDENTITY: self._identity,
             RequestKind.QUESTION: self._question,
             RequestKind.UNKNOWN: self._unknown,
         }
@@ -177,7 +183,7 @@ class Conversation:
         if detour is not None or request.then is None:
             return detour
         await self._show_caption(request.then)
-        return await self._does[request.then.kind](request.then)
+        return await self._do(request.then)
 
     async def _as_the_flow_says(self, request: VisitorRequest) -> Detour | None:
         """Return the detour that the flow prescribes after an interruption was answered."""
@@ -189,7 +195,7 @@ class Conversation:
         return Detour("skip") if rule.action == "skip" else None
 
     async def _understood(self, heard: Heard) -> VisitorRequest:
-        request = parse_request(
+        request = parse_in_any_language(
             heard.text,
             self._language.language,
             presenter=self._flow.presenter,
@@ -266,6 +272,7 @@ class Conversation:
             self._tell(Declined(request.text, "nothing_to_show"))
             self._session.context.personal.keep(request.topic)  # the visitor's own word for it
             await self._say("not_found", topic=request.topic)
+            await self._say_if_noted()
             return None
         place = found[0]
         if len(found) > 1:
@@ -381,24 +388,45 @@ class Conversation:
         return place.segment_id in ids[here + 1 :]
 
     async def _question(self, request: VisitorRequest) -> Detour | None:
-        answer = await self._answers.answer(request.topic or request.text)
-        if answer is None:
+        found = await self._answers.answer(request.topic or request.text)
+        if found is None:
             return await self._unanswered(request)
+        answer = found.answer
         if answer.topic:
             self._interested(answer.topic)
         self._tell(Answered(request.text, answer.text, answer.sources))
-        await self._say("answer", answer=answer.text)
+        if found.quoted_language is None:
+            await self._say("answer", answer=answer.text)
+        else:
+            name = self._language.language_names.get(found.quoted_language, found.quoted_language)
+            await self._say("quoted", answer=answer.text, language=name)
         if answer.sources:
             await self._say("source", place=answer.sources[0])
-        return await self._anything_else()
+        return None if request.then is not None else await self._anything_else()
+
+    async def _identity(self, request: VisitorRequest) -> Detour | None:
+        site = self._session.website.name
+        await self._say("identity", presenter=self._flow.presenter, site=site)
+        return None if request.then is not None else await self._anything_else()
+
+    async def _say_if_noted(self) -> None:
+        """Say that a request was noted for the owner, if its words are kept."""
+        if self._session.context.personal.retention_days > 0:
+            await self._say("noted")
 
     async def _unanswered(self, request: VisitorRequest) -> Detour | None:
         """Acknowledge a topic of interest without speech, and perhaps show a matching target."""
         self._tell(Declined(request.text, "no_answer"))
         found = await self._places.find(self._answers.subject(request.topic or request.text))
-        if not found or not found[0].doable or found[0].segment_id == self._segment:
+        if (
+            not found
+            or not found[0].doable
+            or found[0].segment_id == self._segment
+            or request.then is not None
+        ):
             await self._say("declined")
-            return await self._anything_else(ask=False)
+            await self._say_if_noted()
+            return None if request.then is not None else await self._anything_else(ask=False)
         await self._say("offer", place=found[0].name)
         await self._narrator.finished()
         heard = await self._turns.listen(self._manners.choice_s)

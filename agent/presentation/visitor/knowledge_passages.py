@@ -24,7 +24,7 @@ from kb_schema.templates import MissingVariable, fill
 
 NOTES = ("help_text", "description", "purpose", "business_meaning")
 """Keys of an element's metadata that contain notes of the author."""
-PassageKind = Literal["told", "note", "choices", "limit", "steps", "answer"]
+PassageKind = Literal["told", "note", "choices", "limit", "steps", "answer", "figure"]
 FEWEST_WORDS, FEWEST_STEPS = 5, 2
 """Minimum number of words of a sentence, and of a description of steps."""
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+(?=[^\s])")
@@ -48,7 +48,7 @@ class KnowledgePassage:
     """The field it is about."""
     kind: PassageKind = "told"
     """A sentence of the author; the purpose of a field; its choices; its limits; how to do a task; the answer
-    to a question of type `context`.
+    to a question of type `context`; a figure on the page.
     """
 
 

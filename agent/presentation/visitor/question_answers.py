@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import math
-import re
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from agent.inferencer import InferenceFailed, Inferencer
+from agent.presentation.visitor.answer_fitness import AnswerFitness, has_number
 from agent.presentation.visitor.grounded_answers import build_grounding_prompt, keep_grounded_sentences
 from agent.presentation.visitor.knowledge_passages import (
     KnowledgePassage,
@@ -21,8 +21,13 @@ from agent.presentation.visitor.knowledge_passages import (
     collect_screen_passages,
     collect_task_passages,
 )
-from agent.presentation.visitor.languages import Language, fold_words
-from agent.presentation.visitor.word_similarity import best_word_similarity, measure_word_recall, split_words
+from agent.presentation.visitor.languages import Language
+from agent.presentation.visitor.word_similarity import (
+    SAME_STEM,
+    best_word_similarity,
+    measure_word_recall,
+    split_words,
+)
 from agent.session import Session
 from kb_schema.presentation_flows import PresentationFlow
 
@@ -35,6 +40,8 @@ WORTH_A_LOOK = 0.3
 MOST_PASSAGES = 8
 SAME_QUESTION = 0.6
 """Minimum mutual share for a question to count as the one an author's answer belongs to."""
+LONGEST_LABEL = 4
+"""Words beside the asked ones that the label of a figure may have."""
 MOST_SCREENS = 2
 """Number of best matching screens whose tasks are searched, too."""
 
@@ -46,11 +53,15 @@ class AnswerWeights:
     from_its_place: float = 0.8
     """Weight of a question word that only names the source."""
     unknown_like: float = 4.0
-    """Weight of a word in no passage, as if so many passages contained it."""
+    """Weight of a word in no passage, as if so many passages contained it; of few passages, `unknown_share` of them."""
+    unknown_share: float = 0.05
+    """Below 80 passages a word that none of them has weighs more: there is little else to tell the question by."""
     beside_the_point: float = 0.8
     """Penalty for passages that contain only the common words of the question."""
-    steps: float = 0.1
-    """Bonus of steps for `how do I`, and penalty for other questions."""
+    steps: float = 0.3
+    """Bonus of steps for `how do I`: narration that only mentions the task is no answer to it."""
+    no_steps: float = 0.1
+    """Penalty of steps for other questions."""
     no_number: float = 0.4
     """Penalty for passages without a number for `how many`."""
     choices: float = 0.5
@@ -69,7 +80,6 @@ class AnswerWeights:
     """Bonus for authored narration if the question asks for an explanation."""
 
 
-_PARTS = re.compile(r"[^\W\d_]+|\d+")
 KINDS = ("screen", "task")
 
 
@@ -93,19 +103,28 @@ class QuestionAnswerer:
         flow: PresentationFlow,
         language: Language,
         inferencer: Inferencer | None = None,
+        figures: Callable[[], Awaitable[Sequence[KnowledgePassage]]] | None = None,
     ) -> None:
+        """`figures` reads the numbers on the page; None: they are no answers."""
         self._session, self._flow, self._language, self._inferencer = session, flow, language, inferencer
+        self._figures = figures
         self._weighing = AnswerWeights()
 
-    async def answer(self, question: str) -> VisitorAnswer | None:
+    async def answer(self, question: str, *, needed: Sequence[str] = ()) -> VisitorAnswer | None:
         """Return the answer; None if the knowledge base has none. Raises the errors of the knowledge server's
         client.
+
+        `needed`: words that an answer must contain, because nothing else is known about them.
         """
-        passages = await self._collect_passages(question)
-        authored = self._find_authored_answer(question, passages)
+        authored = await self.authored_answer(question) if not needed else None
         if authored is not None:
-            return VisitorAnswer(authored.text, (), authored.context)
+            return authored
+        passages = await self._collect_passages(question)
+        figure = await self._find_figure(question) if not needed else None
+        if figure is not None:
+            return figure
         ranked = await asyncio.to_thread(self._rank, question, passages)  # speech must not wait for the model
+        ranked = [each for each in ranked if _has_all(each[2], needed)]
         if not ranked:
             return None
         if self._inferencer is not None:
@@ -115,9 +134,41 @@ class QuestionAnswerer:
         _, good, best_one = ranked[0]
         if not good:
             return None
-        tells = self._language.opens(question, self._language.stories)
+        tells = self._language.opens(question, (*self._language.stories, *self._language.who))
         text = f"{best_one.text} {best_one.after}".strip() if tells else best_one.text
         return VisitorAnswer(text, (best_one.place,), best_one.place)
+
+    async def _find_figure(self, question: str) -> VisitorAnswer | None:
+        """Return the figure on the page that a question for a number is about: one that has all its words."""
+        language, asked = self._language, self._distinctive_words(split_words(question))
+        if (
+            self._figures is None
+            or not asked
+            or not language.opens(question, language.how_many + language.stories)
+        ):
+            return None
+        read = [
+            each for each in await self._figures() if self._session.context.redact(each.text) == each.text
+        ]
+        fitting = [each for each in read if _has_all(each, asked) and has_number(each.text, self._language)]
+        best = min(fitting, key=lambda each: len(each.text), default=None)
+        counted = language.opens(question, language.how_many)
+        if best is None or not _is_label(best.text, asked, first=not counted):
+            return None
+        return VisitorAnswer(best.text, (best.place,), best.place)
+
+    async def authored_answer(self, question: str) -> VisitorAnswer | None:
+        """Return the author's answer to this question, in any phrasing; None if there is none."""
+        found = self._find_authored_answer(
+            question, list(collect_answer_passages(self._flow, self._values()))
+        )
+        return None if found is None else VisitorAnswer(found.text, (), found.context)
+
+    def _values(self) -> dict[str, object]:
+        """Return the values that narration may have."""
+        context = self._session.context
+        outputs = {n: v for out in context.outputs.values() for n, v in out.items()}
+        return {"agent_name": self._flow.presenter, **outputs, **context.session}
 
     def _find_authored_answer(
         self, question: str, passages: Sequence[KnowledgePassage]
@@ -137,8 +188,7 @@ class QuestionAnswerer:
     async def _collect_passages(self, question: str) -> list[KnowledgePassage]:
         """Return all passages that may be related, without duplicates."""
         session, knowledge = self._session, self._session.knowledge
-        outputs = {n: v for out in session.context.outputs.values() for n, v in out.items()}
-        values = {"agent_name": self._flow.presenter, **outputs, **session.context.session}
+        values = self._values()
         found = [*collect_flow_passages(self._flow, values), *collect_answer_passages(self._flow, values)]
         name, description = session.website.name, session.website.description
         if description:
@@ -206,6 +256,8 @@ class QuestionAnswerer:
             and best_word_similarity(about.choice, split_words(passage.label))
         ):
             return 1.0  # `which languages ...` is answered by the list of languages
+        if not about.fitness.fits(passage):
+            return 0.0
         weighing = self._weighing
         text = split_words(passage.place if passage.kind == "steps" else passage.text)
         context = split_words(passage.context)
@@ -223,14 +275,9 @@ class QuestionAnswerer:
         missing = [word for word in about.asked if about.counts[word] and not likeness[word]]
         if any(about.worth[word] >= rarest for word in missing):
             score *= weighing.beside_the_point
-        if about.wants_number and not self._has_number(passage.text):
+        if about.wants_number and not has_number(passage.text, self._language):
             score *= weighing.no_number
         return score
-
-    def _has_number(self, text: str) -> bool:
-        return any(
-            word.isdigit() or word in self._language.number_words for word in _PARTS.findall(fold_words(text))
-        )
 
     def _rank_bonus(self, about: _QuestionTopic, passage: KnowledgePassage) -> float:
         """Return the bonus of a passage over others with the same share."""
@@ -239,7 +286,7 @@ class QuestionAnswerer:
             self._distinctive_words(split_words(passage.place)), about.asked
         )
         if passage.kind == "steps":
-            return better + (weighing.steps if about.wants_steps else -weighing.steps)
+            return better + (weighing.steps if about.wants_steps else -weighing.no_steps)
         better += weighing.terse * measure_word_recall(text, about.asked)
         if about.wants_choices and passage.label:
             asked_for = weighing.choices * measure_word_recall(split_words(passage.label), about.asked)
@@ -270,6 +317,23 @@ class QuestionAnswerer:
         return VisitorAnswer(held.text, held.sources, held.sources[0] if held.sources else "")
 
 
+def _has_all(passage: KnowledgePassage, words: Sequence[str]) -> bool:
+    """Return whether a passage contains all these words, in any of their endings."""
+    said = split_words(f"{passage.text} {passage.context}")
+    return all(best_word_similarity(word, said) >= SAME_STEM for word in words)
+
+
+def _is_label(text: str, asked: Sequence[str], *, first: bool) -> bool:
+    """Return whether a figure's text is a label with its number, and not a sentence in which both occur.
+
+    `first`: the label must come first, as in `Resolution Rate 94 %`; `23 agents` says nothing about what an agent is.
+    """
+    words = split_words(text)
+    label = [word for word in words if not word.isdigit()]
+    begins = not first or all(best_word_similarity(each, words[: len(asked)]) >= SAME_STEM for each in asked)
+    return bool(label) and begins and len(label) <= LONGEST_LABEL + len(asked)
+
+
 class _QuestionTopic:
     """Return the subject of a question, among these passages."""
 
@@ -288,14 +352,16 @@ class _QuestionTopic:
         )
         self.wants_choices = language.opens(question, language.which)
         self.wants_story = language.opens(question, language.stories)
+        self.fitness = AnswerFitness(question, asked, language)
         self.choice = asked[0] if self.wants_choices else ""
         """Return what is to be chosen from: the first distinctive word."""
         self.counts = {word: sum(best_word_similarity(word, words) > 0 for words in said) for word in asked}
         self.good_enough = HOW_MANY if self.wants_number else GOOD_ENOUGH
         if language.opens(question, language.who):
             self.good_enough = WHO
+        unknown = min(weighing.unknown_like, max(0.5, weighing.unknown_share * len(said)))
         self.worth = {
-            word: math.log(1 + len(said) / (self.counts[word] or weighing.unknown_like))
+            word: math.log(1 + len(said) / (self.counts[word] or unknown))
             * (weighing.weak if word in language.weak_words else 1.0)
             for word in asked
         }

@@ -21,6 +21,8 @@ LONGEST_TEXT = 300
 """Most characters of an utterance that are parsed."""
 SLIPS = ((4, 1), (10, 2))
 """Minimum word lengths for one and two typing errors: a letter inserted, missing, replaced, or swapped."""
+MOST_REQUESTS = 3
+"""Most requests of one message that are handled."""
 LONGEST_NAME = 4
 """Most words of a name."""
 SHORTEST_STRAY = 2
@@ -105,8 +107,7 @@ class _RequestParser:
         if len(weighty) > 1:  # `stop and show me ...` does not end the presentation
             weighty = [request for request in weighty if request.kind is not RequestKind.STOP] or weighty
         if weighty:
-            besides = next((each for each in weighty[1:] if each.kind is not weighty[0].kind), None)
-            return replace(weighty[0], then=besides)
+            return _chain(weighty)
         return (
             requests[0]
             if requests
@@ -122,9 +123,13 @@ class _RequestParser:
             return [whole]
         words = [word for word in self._words(sentence) if not self._empty(word)]
         polite = self._language.opening.match(_line(words)) is not None
-        if self._asks(sentence) and not polite:
-            return [self._question(sentence, text)]
         clauses = [clause for clause in _CLAUSE.split(sentence) if clause.strip()]
+        if self._asks(sentence) and not polite:
+            each_asks = len(clauses) > 1 and all(self._asks(clause) for clause in clauses)
+            return [
+                self._match(part, text) or self._question(part, text)
+                for part in (clauses if each_asks else [sentence])
+            ]
         clauses = [clause for clause in clauses if not self._only_interjects(clause)] or clauses
         found = [self._clause(each, text) for each in clauses]
         requests = [each for each in found if each is not None]
@@ -269,6 +274,20 @@ class _RequestParser:
         if self._language.asking.match(_line(words)):
             return True
         return words[0].known in self._language.questions
+
+
+def _chain(requests: Sequence[VisitorRequest]) -> VisitorRequest:
+    """Return the first request with the next ones attached. Of other kinds than questions, only the first one counts."""
+    kept: list[VisitorRequest] = []
+    for each in requests:
+        question = each.kind is RequestKind.QUESTION and each.topic not in (other.topic for other in kept)
+        if question or all(each.kind is not other.kind for other in kept):
+            kept.append(each)
+    chained: VisitorRequest | None = None
+    for each in reversed(kept[:MOST_REQUESTS]):
+        chained = replace(each, then=chained)
+    assert chained is not None  # noqa: S101 - the first request is always kept
+    return chained
 
 
 def _line(words: Sequence[_RequestWord]) -> str:

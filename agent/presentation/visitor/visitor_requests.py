@@ -38,6 +38,8 @@ class RequestKind(StrEnum):
     """Ask what can be requested."""
     INTEREST = "interest"
     NO_INTEREST = "no_interest"
+    IDENTITY = "identity"
+    """Ask who or what the presenter is."""
     QUESTION = "question"
     UNKNOWN = "unknown"
 

@@ -39,10 +39,17 @@ def same_stem(a: str, b: str) -> bool:
     (True, False, True)
     """
     common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(a, b, strict=False)))
-    endings = a[common:], b[common:]
+    endings = _undoubled(a, common), _undoubled(b, common)
     if common < SHORTEST_STEM:
         return set(endings) == {"", "s"} and common > 1
     return _endings().issuperset(endings) and common > max(map(len, endings))
+
+
+def _undoubled(word: str, common: int) -> str:
+    """Return the ending of a word without a consonant that only the ending doubled: `skip`, `skipped`."""
+    rest = word[common:]
+    doubled = len(rest) > 1 and common > 0 and rest[0] == word[common - 1]
+    return rest[1:] if doubled else rest
 
 
 @cache

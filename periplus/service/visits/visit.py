@@ -7,7 +7,8 @@ import time
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AsyncExitStack, aclosing
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, Literal
 
 import structlog
@@ -45,6 +46,16 @@ its owner, or failed.
 """
 
 _log = structlog.get_logger(__name__)
+
+
+@dataclass(slots=True)
+class VisitShow:
+    """One presentation of a link."""
+
+    run_id: str
+    started_at: datetime
+    ended: Ended | None = None
+    """None: it is running."""
 
 
 class VisitRateExceeded(Exception):
@@ -86,8 +97,8 @@ class VisitorVisit:
         self.ended: Ended | None = None
         self.shows = 0
         """How often it was started."""
-        self.run_id = ""
-        """Run id of the latest presentation."""
+        self.past: list[VisitShow] = []
+        """Its presentations, oldest first."""
         self._absent_s, self._longest_s, self._per_minute = absent_s, longest_s, says_per_minute
         self._said: deque[float] = deque()
         self._show: LivePresentation | None = None
@@ -96,6 +107,11 @@ class VisitorVisit:
         self._work: asyncio.Task[None] | None = None
         self._over = asyncio.Event()
         self._timers: dict[str, asyncio.TimerHandle] = {}
+
+    @property
+    def run_id(self) -> str:
+        """Run id of the latest presentation; empty if there was none."""
+        return self.past[-1].run_id if self.past else ""
 
     # -- start and end ---------------------------------------------------------------------------
 
@@ -150,6 +166,8 @@ class VisitorVisit:
             self._timers.clear()
             self._show = self._picture = self._enter = None
             self.ended = self.ended or "finished"
+            if self.past and self.past[-1].ended is None:
+                self.past[-1].ended = self.ended
             self.scene.over()
             self._enter_state("ended")
             _log.info("visit_ended", visit_id=self.visit_id, why=self.ended)
@@ -157,7 +175,7 @@ class VisitorVisit:
     async def _shown(self, opener: PresentationOpener, rooms: RoomOpener | None) -> None:
         async with AsyncExitStack() as stack:
             show = await stack.enter_async_context(opener.open(self.wish))
-            self.run_id = show.session.context.run_id
+            self.past.append(VisitShow(show.session.context.run_id, datetime.now(UTC)))
             show.bus.listen(self.scene)
             self.scene.begin(translate_flow(show.flow, self.wish.language))
             picture = Screencast(show.clock)

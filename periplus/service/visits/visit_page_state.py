@@ -130,6 +130,8 @@ class VisitPageState:
         self._tell_chapters()
 
     def _segment_ended(self, event: SegmentEnded) -> None:
+        if event.aside and event.status is not SegmentStatus.SHOWN:
+            return  # the chapter itself is still to come, or was shown already
         for chapter in self.chapters:
             if chapter.id == event.segment_id:
                 begun = event.status is SegmentStatus.STARTED  # the presentation ended during it

@@ -25,6 +25,7 @@ from periplus.service.visits.visit import VisitActionUnavailable, VisitorVisit, 
 from periplus.service.visits.visit_models import Say, VisitList, VisitMade, VisitRequest, VisitView, Writing
 from periplus.service.visits.visit_registry import TooManyVisits, VisitRegistry
 from periplus.service.visits.visit_settings import find_livekit_client
+from periplus.settings import load_settings
 
 PREFIX = "/visit"
 AGAIN_S = 5.0
@@ -205,16 +206,21 @@ async def page(token: str, visits: VisitRegistryParam) -> HTMLResponse:
     words = _WORDS.get(language, _WORDS["en"])
     if visit is not None:
         await record_async("visit_opened", f"visit {visit.visit_id}", website=visit.wish.website)
-    text = _PAGE.render(visit=visit, words=words, language=language if language in _WORDS else "en")
+    days = load_settings().visitor_retention_days
+    privacy = words["kept"].format(n=f"{days:g}") if days > 0 else words["not_kept"]
+    text = _PAGE.render(
+        visit=visit, words=words, language=language if language in _WORDS else "en", privacy=privacy
+    )
     return HTMLResponse(text, 200 if visit is not None else 404, headers=_build_security_headers(visits))
 
 
 def _build_security_headers(visits: VisitRegistry) -> dict[str, str]:
     """Security headers: the link is a secret, so no referrer is sent, and nothing is loaded from other hosts."""
     sockets = "ws: wss:" if visits.in_rooms else ""
+    frames = " ".join(visits.settings.embed_origins) or "'none'"
     policy = (
         f"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; media-src 'self' blob: data:; "
-        f"connect-src 'self' {sockets}; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+        f"connect-src 'self' {sockets}; frame-ancestors {frames}; base-uri 'none'; form-action 'none'"
     )
     return {
         "Content-Security-Policy": policy,

@@ -6,13 +6,17 @@
 from __future__ import annotations
 
 import os
+import re
 from functools import cache
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import Field
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import Field, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from periplus.settings import read_settings
+
+_ORIGIN = re.compile(r"(https://[a-z0-9.-]+|http://(localhost|127\.0\.0\.1))(:\d{1,5})?", re.IGNORECASE)
 
 
 class VisitSettings(BaseSettings):
@@ -40,6 +44,19 @@ class VisitSettings(BaseSettings):
     """Base URL of the service for visitors, if it differs from the one used to create links:
     `https://demo.example.com`.
     """
+    embed_origins: Annotated[tuple[str, ...], NoDecode] = ()
+    """Origins, separated by commas, whose pages may show a visitor's page in a frame: `https://www.example.com`."""
+
+    @field_validator("embed_origins", mode="before")
+    @classmethod
+    def _origins(cls, value: object) -> object:
+        if not isinstance(value, str):
+            return value
+        named = tuple(each.strip().rstrip("/") for each in value.split(",") if each.strip())
+        for each in named:
+            if not _ORIGIN.fullmatch(each):
+                raise ValueError(f"expected origins such as https://www.example.com, found {each!r}")
+        return named
 
 
 def load_visit_settings() -> VisitSettings:

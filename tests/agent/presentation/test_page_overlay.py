@@ -45,15 +45,59 @@ async def test_a_caption_does_not_lie_over_what_is_pointed_at(
     context: BrowserContext, y: float, *, top: bool
 ) -> None:
     page, overlay = await _staged(context)
+    await page.set_viewport_size({"width": 1280, "height": 720})
     await overlay.caption("Hello")
-    await overlay.point_to({"x": 300, "y": y, "width": 20, "height": 20})
+    await overlay.point_to({"x": 630, "y": y, "width": 20, "height": 20})
     seen = await context.new_cdp_session(page)
     assert (await _style(seen, ".caption", "top") == "26px") is top
-    await overlay.ring({"x": 300, "y": 100, "width": 20, "height": 20})
+    await overlay.ring({"x": 630, "y": 100, "width": 20, "height": 20})
     assert await _style(seen, ".caption", "top") != "26px"
     await overlay.ring(None)
     assert (await _style(seen, ".caption", "top") == "26px") is top
     overlay.close()
+
+
+@pytest.mark.parametrize(
+    "box",
+    [
+        {"x": 20, "y": 660, "width": 140, "height": 30},
+        {"x": 0, "y": 560, "width": 1280, "height": 160},
+        {"x": 500, "y": 20, "width": 300, "height": 680},
+        {"x": 20, "y": 20, "width": 400, "height": 690},
+    ],
+    ids=[
+        "under the chapter",
+        "the lower edge",
+        "the middle, from top to bottom",
+        "the left, from top to bottom",
+    ],
+)
+@pytest.mark.parametrize("ring", [False, True])
+async def test_the_chapter_does_not_lie_over_what_is_pointed_at_or_the_caption(
+    context: BrowserContext, box: dict[str, float], *, ring: bool
+) -> None:
+    page, overlay = await _staged(context)
+    await page.set_viewport_size({"width": 1280, "height": 720})
+    await (overlay.ring(box) if ring else overlay.point_to(box))
+    await overlay.chapter("A new agent")
+    await overlay.caption("So I create an agent, and I call it Priya Natarajan from the team of the north.")
+    seen = await context.new_cdp_session(page)
+    caption, chapter = await _box(seen, ".caption"), await _box(seen, ".chapter")
+    assert not _overlap(chapter, _edges(box))
+    assert not _overlap(chapter, caption)
+    assert not _overlap(caption, _edges(box))
+    overlay.close()
+
+
+def _edges(box: dict[str, float]) -> dict[str, float]:
+    return {
+        "left": box["x"], "top": box["y"], "right": box["x"] + box["width"], "bottom": box["y"] + box["height"]
+    }  # fmt: skip
+
+
+def _overlap(a: dict[str, float], b: dict[str, float]) -> bool:
+    across = a["left"] < b["right"] and b["left"] < a["right"]
+    return across and a["top"] < b["bottom"] and b["top"] < a["bottom"]
 
 
 async def test_caption_and_chapter_do_not_overlap_in_a_narrow_window(context: BrowserContext) -> None:

@@ -164,7 +164,7 @@ def test_for_any_flow_what_is_required_stays_and_nothing_is_dropped_that_fits(
 # -- of a flow
 
 
-def test_a_window_may_be_asked_for_and_shrinks_with_what_nobody_watches():
+def test_a_window_may_be_asked_for_and_being_fast_makes_nobody_late():
     flow = PresentationFlow.model_validate({
         "flow_id": "f", "name": "F", "duration": {"min": 200, "max": 360},
         "segments": [{"segment_id": "a", "type": "conversational", "narration_template": "x"}],
@@ -173,7 +173,9 @@ def test_a_window_may_be_asked_for_and_shrinks_with_what_nobody_watches():
     assert TimeWindow.from_flow(flow, speed=1.5) == TimeWindow(200, 360)
     assert TimeWindow.from_flow(flow, 120) == TimeWindow(120, 120)
     assert TimeWindow.from_flow(flow, 300) == TimeWindow(200, 300)
-    assert TimeWindow.from_flow(flow, speed=10) == TimeWindow(20, 36)
+    assert TimeWindow.from_flow(flow, speed=10) == TimeWindow(
+        20, 360
+    )  # nothing is dropped, and nothing deepened
 
 
 def test_a_segment_is_deepened_only_where_its_author_wrote_more():

@@ -96,6 +96,7 @@ def test_visitors_are_told_what_concerns_them_and_nothing_else():
         "segment_id": "intro",
         "status": "skipped",
         "reason": "time is short",
+        "aside": False,
     }
     answer = json.loads(render_event(Answered("Why?", "Because.", ("Here",))))
     assert (answer["event"], answer["sources"]) == ("answered", ["Here"])

@@ -524,6 +524,9 @@ async def test_a_page_of_a_website_is_shown_without_being_run_and_saved_elsewher
     async with _tab(port, browser, "read") as page:
         await page.goto(f"{port.url}/runs/{run_id}")
         await page.get_by_text("On the page").click()
+        assert (
+            await page.locator("iframe").count() == 0
+        )  # hundreds of them would hold up the page of a long run
         await page.get_by_text("The page before: click").click()
         frame = page.frame_locator("iframe.page")
         await frame.locator("#seen").wait_for()
@@ -616,6 +619,49 @@ async def test_a_demo_that_is_started_here_is_watched_at_its_link(port):
         assert state in ("starting", "playing")
         assert "harbour_tour" in (await operator.get("/demos")).text
         assert (await operator.post(f"{link}/end")).status_code == 202
+
+
+async def test_figures_of_a_link_say_what_was_watched_where_the_visitor_left_and_what_was_asked(
+    port, browser
+):
+    async with port.asking("operate") as operator:
+        form = {"site": "harbour", "flow": "harbour_tour", "then": "watch", "label": "Acme <third>"}
+        form["csrf_token"] = _form_token((await operator.get("/demos")).text)
+        link = (await operator.post("/demos/links", data=form)).headers["location"]
+        async with asyncio.timeout(60), operator.stream("GET", f"{link}/events") as events:
+            async for line in events.aiter_lines():
+                if '"now"' in line:  # the first segment has begun
+                    break
+        assert (
+            await operator.post(f"{link}/say", json={"text": "what does a berth cost?"})
+        ).status_code == 202
+        async with asyncio.timeout(60), operator.stream("GET", f"{link}/events") as events:
+            async for line in events.aiter_lines():
+                if '"declined"' in line:
+                    await operator.post(f"{link}/end")
+                if '"ended"' in line and '"left"' in line:
+                    break
+        listed = (await operator.get("/demos")).text
+        page_of = re.search(
+            r'href="(/demos/links/[0-9a-f]{16})">[^<]*</a>(?:(?!</tr>).)*Acme &lt;third&gt;',
+            listed,
+            re.DOTALL,
+        )
+        assert page_of is not None
+    async with _tab(port, browser) as page:
+        await page.goto(port.url + page_of[1])
+        told = await page.locator("main").inner_text()
+        assert "for Acme <third>" in told
+        assert "It ended in" in told, told
+        assert "left" in told
+        assert "A question whose words are not stored" in told
+        assert "no answer" in told
+        assert "berth" not in told
+        await _clean(page)
+    async with port.asking("review") as reviewer:
+        assert (await reviewer.get(page_of[1])).status_code == 403
+    async with port.asking("operate") as operator:
+        assert (await operator.get("/demos/links/0123456789abcdef")).status_code == 404
 
 
 async def test_reports_tell_how_requirements_stand_and_show_reports_without_running_them(port, browser):

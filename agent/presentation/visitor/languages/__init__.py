@@ -70,10 +70,18 @@ class Language(Model):
     """Openings of questions that are answered with a list of choices."""
     who: tuple[str, ...] = ()
     """Openings of questions that are answered with a person."""
+    where: tuple[str, ...] = ()
+    """Openings of questions that are answered with a place."""
+    when: tuple[str, ...] = ()
+    """Openings of questions that are answered with a time."""
+    yes_no: tuple[str, ...] = ()
+    """Openings of questions that are answered with yes or no."""
     weak_words: frozenset[str] = frozenset()
     """Folded words with many synonyms."""
     stories: tuple[str, ...] = ()
     """Openings of requests to explain something."""
+    language_names: dict[str, str] = Field(default_factory=dict)
+    """What languages are called in this one, by code."""
     facts: dict[str, str] = Field(default_factory=dict)
     """Templates that put knowledge into spoken words."""
     asks_for_name: tuple[str, ...] = ()

@@ -46,6 +46,7 @@ export class View {
     el("start").textContent = this.say(state === "ended" ? "start_again" : "start");
     el("about").hidden = state === "ended";
     el("ending").textContent = state === "ended" ? this.say(`ended_${ended ?? "closed"}`) : state === "starting" ? this.say("starting") : "";
+    if (el("next")) el("next").hidden = state !== "ended";
     const length = this.minutes ? `${this.say("minutes", { n: Math.max(1, Math.round(this.minutes)) })}. ` : "";
     el("hint").textContent = state === "waiting" ? length + this.say(this.voice ? "with_sound" : "without_sound") : "";
     for (const button of document.querySelectorAll("#controls button")) button.disabled = !playing;

@@ -149,7 +149,21 @@ def test_every_language_says_everything(name):
 @pytest.mark.parametrize("name", list_languages())
 def test_every_reply_can_be_filled(name):
     words = dict.fromkeys(
-        ["words", "place", "topic", "name", "first", "second", "site", "places", "answer", "task"], "X"
+        [
+            "words",
+            "place",
+            "topic",
+            "name",
+            "first",
+            "second",
+            "site",
+            "places",
+            "answer",
+            "task",
+            "presenter",
+            "language",
+        ],
+        "X",
     )
     known: Language = load_language(name)
     for ways in known.replies.values():

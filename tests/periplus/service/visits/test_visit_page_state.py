@@ -47,6 +47,15 @@ def test_chapters_say_what_was_shown_and_plainly_why_not(scene):
     assert "secret-internals" not in json.dumps(scene.as_data()), "errors are the owner's"
 
 
+def test_an_aside_that_failed_leaves_no_mark_on_its_chapter_and_one_that_was_shown_does(scene):
+    scene(SegmentEnded("extra", SegmentStatus.FAILED, "ElementNotFound: #x", aside=True))
+    assert _chapters(scene)["extra"] == ("ahead", None)
+    scene(SegmentEnded("extra", SegmentStatus.SHOWN, aside=True))
+    assert _chapters(scene)["extra"] == ("shown", None)
+    scene(SegmentEnded("extra", SegmentStatus.INTERRUPTED, "interrupted by the visitor: aside", aside=True))
+    assert _chapters(scene)["extra"] == ("shown", None)
+
+
 def test_a_segment_that_is_told_again_is_now_again_and_one_that_was_left_is_ahead(scene):
     scene(SegmentStarted("hello", "Hello", 1, 3, None))
     scene(SegmentStarted("end", "Goodbye", 3, 3, None))

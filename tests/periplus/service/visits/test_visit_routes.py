@@ -455,3 +455,13 @@ async def test_when_the_service_ends_so_do_shows(tmp_path, browser):
                 told = [data["ended"] async for _, kind, data in events if kind == "status"]
         assert told[-1] == "closed"
         assert house.puppets.open_now == 0
+
+
+@pytest.mark.parametrize(
+    ("days", "said"), [("0", "Your words are not stored."), ("30", "stored for 30 days")]
+)
+async def test_the_page_says_whether_a_visitors_words_are_stored_and_for_how_long(
+    house, monkeypatch, days, said
+):
+    monkeypatch.setenv("PERIPLUS_VISITOR_RETENTION_DAYS", days)
+    assert said in (await house.strangers.get(await house.link())).text

@@ -113,6 +113,7 @@ async def test_the_page_shows_picture_caption_chapters_and_conversation_as_they_
     page = visitor.page
     await visitor.open()
     await expect(page.locator("#hint")).to_have_text(re.compile("About 2 min"))
+    await expect(page.get_by_role("link", name="Book a call")).to_be_hidden()
     await expect(page.locator("#words")).to_be_disabled()
     await visitor.start()
     await visitor.until_picture([0, 0, 200])
@@ -132,6 +133,8 @@ async def test_the_page_shows_picture_caption_chapters_and_conversation_as_they_
     await expect(page.locator("#caption")).to_have_text("Goodbye then.")
     visitor.show.go_on.set()
     await expect(page.locator("#ending")).to_have_text("That was the demo. Thank you for watching.")
+    await expect(page.get_by_role("link", name="Book a call")).to_have_attribute("rel", "noopener noreferrer")
+    await expect(page.get_by_role("link", name="Book a call")).to_be_visible()
     await expect(page.get_by_role("button", name="Start again")).to_be_visible()
 
 

@@ -35,6 +35,11 @@ FLOW = PresentationFlow.model_validate(
         "description": "What there is to see.",
         "presenter": "Robin",
         "duration": {"estimated": 120},
+        "call_to_action": {
+            "label": "Book a call",
+            "url": "https://www.example.com/book",
+            "translations": {"de": {"narration": "Termin buchen"}},
+        },
         "segments": [
             {
                 "segment_id": name,

@@ -1,0 +1,102 @@
+"""Decides whether a passage is of a kind that can answer a question, whatever words the two share.
+
+Pure. A passage that shares the question's rare word is often beside the point: who did it, when, where, how many of what.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+
+from agent.presentation.visitor.knowledge_passages import KnowledgePassage
+from agent.presentation.visitor.languages import Language, fold_words
+from agent.presentation.visitor.word_similarity import SAME_STEM, best_word_similarity, split_words
+
+NEAR = 3
+"""Words between a number and what it counts, at most."""
+_PARTS = re.compile(r"[^\W\d_]+|\d+")
+
+
+class AnswerFitness:
+    """The kind of one question, and which passages can answer that."""
+
+    def __init__(self, question: str, asked: Sequence[str], language: Language) -> None:
+        """`asked`: the distinctive words of the question."""
+        self._asked, self._language = asked, language
+        self._telling = [word for word in asked if word not in language.weak_words]
+        self._promised = language.strict_words.intersection(asked)
+        opens = language.opens
+        self._person, self._place = opens(question, language.who), opens(question, language.where)
+        self._time, self._count = opens(question, language.when), opens(question, language.how_many)
+        self._steps = opens(question, language.how_questions)
+        self._choice = opens(question, tuple(each for each in language.which if not each.startswith("what")))
+        self._yes_no = opens(question, language.yes_no)
+        words = split_words(question)
+        acts = [after for before, after in pairwise(words) if before in language.who]
+        self._vague = self._person and len(asked) == 1 and asked[0] not in acts
+        """`who can see the calls?`: all that is left of it is `calls`."""
+
+    def fits(self, passage: KnowledgePassage) -> bool:
+        """Return whether the passage may answer the question."""
+        said = split_words(f"{passage.text} {passage.context}")
+        if not _all_in(self._promised, said):
+            return False  # `is there a free trial?` is not answered by a trial
+        if passage.kind == "steps":  # how to sign in with a password is not how to change it
+            return _any_in(self._telling, split_words(passage.place))
+        if self._person or self._place or self._time or self._count:
+            return self._fits_fact(passage)
+        if self._choice and passage.kind in ("choices", "note"):  # an option is not what is chosen from
+            return _any_in(self._asked, split_words(passage.label))
+        told = passage.source.startswith("segment/")
+        if self._steps:  # that the presenter does it is not how
+            return not told and _all_in(self._telling, said)
+        return not self._yes_no or passage.kind == "choices" or self._affirms(passage, said)
+
+    def _affirms(self, passage: KnowledgePassage, said: Sequence[str]) -> bool:
+        """Return whether the passage says or denies all that a question for yes or no asks."""
+        if len(self._telling) > 1:
+            return _all_in(self._telling, said)
+        named = passage.kind != "note" or _all_in(split_words(passage.label), self._asked)
+        return named and _all_in(self._asked, said)
+
+    def _fits_fact(self, passage: KnowledgePassage) -> bool:
+        """Return whether the passage may say who, where, when or how many."""
+        if self._place and (len(self._asked) == 1 or passage.source.startswith("segment/")):
+            return False  # where something is, is shown
+        if self._person:  # knowledge of a website rarely names people
+            return passage.kind == "told" and not self._vague and self._names(passage)
+        if self._time:
+            return passage.kind != "limit" and has_number(passage.text, self._language)
+        return not self._count or passage.kind != "told" or self._counts(passage)
+
+    def _names(self, passage: KnowledgePassage) -> bool:
+        """Return whether the passage says who does what the question asks."""
+        words = _PARTS.findall(fold_words(passage.text))
+        people = [at for at, word in enumerate(words) if word in self._language.who]
+        return any(_any_in(self._asked, words[at + 1 : at + 1 + NEAR]) for at in people)
+
+    def _counts(self, passage: KnowledgePassage) -> bool:
+        """Return whether a number of the passage stands near a word of the question."""
+        words = _PARTS.findall(fold_words(passage.text))
+        numbers = [at for at, word in enumerate(words) if is_number(word, self._language)]
+        meant = [at for at, word in enumerate(words) if _any_in(self._asked, [word])]
+        return any(abs(one - other) <= NEAR for one in numbers for other in meant)
+
+
+def is_number(word: str, language: Language) -> bool:
+    """Return whether a folded word is a number."""
+    return word.isdigit() or word in language.number_words
+
+
+def has_number(text: str, language: Language) -> bool:
+    """Return whether a text has a number, in digits or in words."""
+    return any(is_number(word, language) for word in _PARTS.findall(fold_words(text)))
+
+
+def _any_in(words: Sequence[str], said: Sequence[str]) -> bool:
+    return any(best_word_similarity(word, said) >= SAME_STEM for word in words)
+
+
+def _all_in(words: Sequence[str] | frozenset[str], said: Sequence[str]) -> bool:
+    return all(best_word_similarity(word, said) >= SAME_STEM for word in words)
