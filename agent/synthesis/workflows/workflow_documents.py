@@ -25,7 +25,12 @@ from agent.synthesis.utterances.value_forms import build_identifier
 from agent.synthesis.workflows.interruption_recovery import add_recoveries, make_recovery
 from agent.synthesis.workflows.sign_in_steps import SIGN_IN, count_sign_in_nodes, make_sign_in
 from agent.synthesis.workflows.workflow_inputs import list_workflow_inputs
-from agent.synthesis.workflows.workflow_tasks import TaskWriter, WrittenTask, describe_action_node
+from agent.synthesis.workflows.workflow_tasks import (
+    TaskWriter,
+    WrittenTask,
+    can_write_step,
+    describe_action_node,
+)
 from kb_schema.action_calls import ActionCall
 from kb_schema.base import digest
 from kb_schema.conditions import Condition, ElementVisible, MaxIterationsReached
@@ -196,7 +201,7 @@ class _DocumentBuilder:
             node.no_action_if_target_not_found
             or node.target is True
             or node.action_type == self._graph.agent_action_type
-            or not self._writer.can_write(node)
+            or not can_write_step(node)
         )
 
     def _tasks(self, actions: Sequence[ActionNode], scope: _VariableScope) -> list[AnyNode]:
@@ -224,7 +229,7 @@ class _DocumentBuilder:
         if node.target is True:
             prompt = str(node.args.get("prompt") or node.args.get("message") or "A person must continue here")
             return WaitNode(type="wait", node_id=self._id(), prompt=prompt)
-        if node.action_type == self._graph.agent_action_type or not self._writer.can_write(node):
+        if node.action_type == self._graph.agent_action_type or not can_write_step(node):
             goal = (
                 node.target
                 if isinstance(node.target, str)

@@ -50,6 +50,16 @@ class WrittenTask:
     reads: tuple[str, ...]
 
 
+def can_write_step(node: ActionNode) -> bool:
+    """Return whether a step can perform an action: its type is in the vocabulary and its target can be located."""
+    known = action_types.action_type(node.action_type)
+    if known is None:
+        return False
+    if known.target == "required":
+        return isinstance(node.target, Selector) and _keep_stable_strategies(node.target) is not None
+    return node.action_type != "navigate" or bool(node.args.get("url"))
+
+
 class TaskWriter:
     """Builds the tasks of one workflow; equal sequences of actions become one task."""
 
@@ -63,15 +73,6 @@ class TaskWriter:
         self._workflow, self._parameters, self._screens = workflow, parameters, screens or {}
         self.tasks: list[Task] = []
         self._known: dict[str, WrittenTask] = {}
-
-    def can_write(self, node: ActionNode) -> bool:
-        """Whether a step can perform an action: its type is in the vocabulary and its target can be located."""
-        known = action_types.action_type(node.action_type)
-        if known is None:
-            return False
-        if known.target == "required":
-            return isinstance(node.target, Selector) and _keep_stable_strategies(node.target) is not None
-        return node.action_type != "navigate" or bool(node.args.get("url"))
 
     def write(self, actions: Sequence[ActionNode]) -> WrittenTask:
         """Return the task for a sequence of actions."""
