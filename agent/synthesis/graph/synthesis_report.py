@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from pydantic import Field
 
 from agent.synthesis.graph.action_graph import ActionGraph, ActionNode, GraphNode, LoopNode
 from agent.synthesis.patterns.extracted_patterns import ExtractedPatterns, list_position_variants
 from agent.synthesis.workflows.workflow_tasks import can_write_step
+from kb_schema import action_types
 from kb_schema.base import Model
 from kb_schema.selectors import Selector
 
@@ -75,7 +76,7 @@ def build_report(
         synthesis_strategy=strategy,
         target_strategy_coverage=dict(sorted(coverage.items())),
         template_variables=tuple(parameter.name for parameter in graph.parameters),
-        warnings=(*warnings, *_doubts(every)),
+        warnings=(*warnings, *_list_unknown_actions(graph), *_doubts(every)),
         variants={
             position.index + 1: list_position_variants(position)
             for each in every
@@ -121,6 +122,13 @@ def _count_agent_steps(nodes: Iterable[GraphNode], graph: ActionGraph) -> int:
         else:
             count += sum(_count_agent_steps(each.nodes, graph) for each in node.branches)
     return count
+
+
+def _list_unknown_actions(graph: ActionGraph) -> Iterator[str]:
+    for node in graph.actions():
+        if node.action_type != graph.agent_action_type and action_types.action_type(node.action_type) is None:
+            number = "" if node.position is None else f"Step {node.position + 1}: "
+            yield f"{number}no run can perform the action {node.action_type!r}: it is left to an agent step"
 
 
 def _doubts(every: list[ExtractedPatterns]) -> list[str]:
