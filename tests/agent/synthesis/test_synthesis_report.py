@@ -27,7 +27,9 @@ def test_an_action_that_no_run_can_perform_is_an_agent_step_and_no_constant_one(
     ]
     report = g.induce([g.trace_of(steps, number) for number in range(2)]).synthesis_report
     assert (report.total_steps, report.deterministic_count, report.agent_node_count) == (2, 1, 1)
-    assert "Step 2: no run can perform the action 'Weird.Thing': it is left to an agent step" in report.warnings
+    assert (
+        "Step 2: no run can perform the action 'Weird.Thing': it is left to an agent step" in report.warnings
+    )
 
 
 def test_a_branch_without_a_condition_is_one_agent_step_in_the_report_and_has_no_else_in_words():
