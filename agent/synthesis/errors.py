@@ -12,12 +12,8 @@ MetaAgentError
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from agent.errors import AgentError
-
-if TYPE_CHECKING:
-    from agent.synthesis.traces.trace_evaluation import EvaluationResult
 
 
 class MetaAgentError(AgentError):
@@ -59,10 +55,10 @@ class InsufficientSuccessTracesError(MetaAgentError):
 
     def __init__(
         self, required: int, actual: int, total: int, reasons: Sequence[str] = (), *, asked: bool = False,
-        judged: bool = False, ruled: bool = False, evaluations: Sequence[EvaluationResult] = (),
+        judged: bool = False, ruled: bool = False, evaluations: Sequence[object] = (),
     ) -> None:  # fmt: skip
         """`reasons`: why traces did not pass. `asked`: some would, if the question about them is answered. `judged`, `ruled`: a
-        model or a rule rejected some. `evaluations`: the result of each trace.
+        model or a rule rejected some. `evaluations`: the `EvaluationResult` of each trace.
         """
         self.evaluations = tuple(evaluations)
         self.required, self.actual, self.total, self.reasons = required, actual, total, tuple(reasons)

@@ -247,7 +247,8 @@ def write_rejected_traces(error: UserError, folder: Path) -> Path | None:
         return None
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / EVALUATIONS
-    file.write_text(_format_evaluations(cause.evaluations), encoding="utf-8")
+    judged = [each for each in cause.evaluations if isinstance(each, EvaluationResult)]
+    file.write_text(_format_evaluations(judged), encoding="utf-8")
     return file
 
 

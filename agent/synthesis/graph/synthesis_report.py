@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from pydantic import Field
 
 from agent.synthesis.graph.action_graph import ActionGraph, ActionNode, GraphNode, LoopNode
+from agent.synthesis.graph.runnable_actions import can_write_step
 from agent.synthesis.patterns.extracted_patterns import ExtractedPatterns, list_position_variants
-from agent.synthesis.workflows.workflow_tasks import can_write_step
 from kb_schema import action_types
 from kb_schema.base import Model
 from kb_schema.selectors import Selector

@@ -19,18 +19,14 @@ from agent.synthesis.graph.action_graph import (
     GraphParameter,
     LoopNode,
 )
+from agent.synthesis.graph.runnable_actions import can_write_step
 from agent.synthesis.patterns.success_conditions import list_criteria
 from agent.synthesis.synthesis_prompts import render_target
 from agent.synthesis.utterances.value_forms import build_identifier
 from agent.synthesis.workflows.interruption_recovery import add_recoveries, make_recovery
 from agent.synthesis.workflows.sign_in_steps import SIGN_IN, count_sign_in_nodes, make_sign_in
 from agent.synthesis.workflows.workflow_inputs import list_workflow_inputs
-from agent.synthesis.workflows.workflow_tasks import (
-    TaskWriter,
-    WrittenTask,
-    can_write_step,
-    describe_action_node,
-)
+from agent.synthesis.workflows.workflow_tasks import TaskWriter, WrittenTask, describe_action_node
 from kb_schema.action_calls import ActionCall
 from kb_schema.base import digest
 from kb_schema.conditions import Condition, ElementVisible, MaxIterationsReached
