@@ -39,7 +39,9 @@ class SessionWriter:
         Raises `FileExistsError` if the folder has a session already.
         """
         if (folder / MANIFEST).exists():
-            raise FileExistsError(f"{folder} already contains a session")
+            raise FileExistsError(
+                f"{folder} already contains a session: name another folder, or remove it first"
+            )
         self.folder, self._clean = folder, clean
         self.turns: list[dict[str, Any]] = []
         self._lines = 0

@@ -55,11 +55,12 @@ class InsufficientSuccessTracesError(MetaAgentError):
 
     def __init__(
         self, required: int, actual: int, total: int, reasons: Sequence[str] = (), *, asked: bool = False,
-        judged: bool = False, ruled: bool = False,
+        judged: bool = False, ruled: bool = False, evaluations: Sequence[object] = (),
     ) -> None:  # fmt: skip
         """`reasons`: why traces did not pass. `asked`: some would, if the question about them is answered. `judged`, `ruled`: a
-        model or a rule rejected some.
+        model or a rule rejected some. `evaluations`: the `EvaluationResult` of each trace.
         """
+        self.evaluations = tuple(evaluations)
         self.required, self.actual, self.total, self.reasons = required, actual, total, tuple(reasons)
         told = "".join(f"; {each}" for each in reasons)
         ways = {

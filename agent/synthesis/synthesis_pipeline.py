@@ -33,7 +33,7 @@ from agent.synthesis.utterances.utterance_mentions import MentionAnalysis, analy
 from agent.synthesis.utterances.utterance_templates import UtteranceTemplate
 from agent.synthesis.utterances.written_templates import write_template
 from agent.synthesis.workflows.workflow_documents import WorkflowDocuments, build_workflow_documents
-from kb_schema.execution_traces import ExecutionTrace, name_traces
+from kb_schema.execution_traces import ExecutionTrace, chain_pages, name_traces
 
 TOLD_TRACES = 3
 """Unusable traces of which an error tells the reason."""
@@ -168,6 +168,7 @@ class MetaAgentPipeline:
                 asked=any(ASKED in each.metadata for each in rejected),
                 judged=any("answer" in each.metadata for each in rejected),
                 ruled=any(each.failed_rules for each in rejected),
+                evaluations=judged,
             )
         return await self._induce(result, good)
 
@@ -175,6 +176,8 @@ class MetaAgentPipeline:
         pages, config, task = TracePages(), self._config, result.task_description
         # The first of several equal items represents them: sort, so that the result does not depend on order.
         traces = sorted(traces, key=lambda trace: (trace.content_digest, trace.trace_id))
+        # Session folders are read so; traces that an agent or a caller hands over may lack pages before.
+        traces = [each.model_copy(update={"steps": chain_pages(each.steps)}) for each in traces]
         try:
             with _stage("normalization"):
                 normal = normalize_traces(traces, config.custom_type_map)

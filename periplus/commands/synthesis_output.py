@@ -33,6 +33,7 @@ from periplus.synthesis.workflow_synthesis import (
     induce_workflow,
     list_origins,
     publish_workflow,
+    write_rejected_traces,
     write_synthesis_files,
 )
 from periplus.synthesis.workflow_traces import note_workflow_traces
@@ -89,7 +90,15 @@ class _SiteResult:
 def make_workflow(console: Console, read: Sequence[ExecutionTrace], request: WorkflowRequest) -> MadeWorkflow:
     """Make a workflow of traces, validate and publish it as requested, and write its files. Raises `UserError`."""
     folder = request.out or Path("out") / f"synthesis-{datetime.now().astimezone():%Y%m%d-%H%M%S}"
-    result = asyncio.run(induce_workflow(read, request.name, request.task, request.judgement))
+    try:
+        result = asyncio.run(induce_workflow(read, request.name, request.task, request.judgement))
+    except UserError as exc:
+        file = write_rejected_traces(exc, folder)
+        if file is not None:
+            console.print(
+                f"  why each trace was left out: {escape(str(file))}", soft_wrap=True, highlight=False
+            )
+        raise
     _print_traces(console, result, list(read))
     made = asyncio.run(_use_website(console, result, read, folder, request))
     problems = {

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from agent.synthesis.graph.action_graph import ActionGraph, ActionNode, ConditionNode, GraphNode, LoopNode
+from agent.synthesis.graph.action_graph import (
+    ActionGraph,
+    ActionNode,
+    Branch,
+    ConditionNode,
+    GraphNode,
+    LoopNode,
+)
 from agent.synthesis.synthesis_prompts import render_target
 from kb_schema.selectors import NameStrategy, Selector, TemplateStrategy
 from mcp_server.document_text.condition_text import describe_condition
@@ -55,17 +62,30 @@ def _lines(
             yield False, depth, f"repeat ({node.description or node.kind}):"
             yield from _lines(node.nodes, depth + 1, agent, secrets)
         elif isinstance(node, ConditionNode):
+            if node.source is None:
+                yield False, depth, "decided in the run, as no condition was found; one of:"
             for branch in node.branches:
-                told = branch.label if branch.condition is None else describe_condition(branch.condition)
-                yield False, depth, f"if {told}:" if branch.condition is not None else f"else ({told}):"
+                yield False, depth, _begin(branch, is_decided=node.source is not None)
                 yield from _lines(branch.nodes, depth + 1, agent, secrets)
+
+
+def _begin(branch: Branch, *, is_decided: bool) -> str:
+    """Return the line with which a branch begins."""
+    if not is_decided:
+        return f"either ({branch.label}):" if branch.nodes else f"nothing ({branch.label})"
+    return (
+        f"else ({branch.label}):"
+        if branch.condition is None
+        else f"if {describe_condition(branch.condition)}:"
+    )
 
 
 def _describe(node: ActionNode, agent: str, secrets: set[str]) -> str:
     if node.action_type == agent:
         return f"decided in the run: {node.target}"
     if node.target is True:
-        return "wait for a person"
+        prompt = node.args.get("prompt") or node.args.get("message")
+        return f"wait for a person: {prompt}" if prompt else "wait for a person"
     given = next((node.args[key] for key in ("value", "url", "duration") if key in node.args), None)
     value = "" if given is None else ", ".join(map(str, given)) if isinstance(given, list) else str(given)
     if value.strip("{}") in secrets:

@@ -14,7 +14,7 @@ from agent.inferencer import Inferencer
 from agent.knowledge_client import KnowledgeClient
 from agent.redaction import REDACTED
 from agent.synthesis.alignment.aligned_traces import AlignedPosition
-from agent.synthesis.errors import MetaAgentError
+from agent.synthesis.errors import InsufficientSuccessTracesError, MetaAgentError
 from agent.synthesis.graph.graph_portability import make_portable
 from agent.synthesis.graph.graph_script import render_script
 from agent.synthesis.graph.graph_synthesis import ActionDecision
@@ -23,7 +23,7 @@ from agent.synthesis.patterns.position_patterns import UNTOLD
 from agent.synthesis.pipeline_config import EvaluationStrategy, PipelineConfig, SynthesisStrategy
 from agent.synthesis.synthesis_pipeline import MetaAgentPipeline, PipelineResult, add_workflow_documents
 from agent.synthesis.trace_consensus import find_gap
-from agent.synthesis.traces.trace_evaluation import EvaluationRule
+from agent.synthesis.traces.trace_evaluation import EvaluationResult, EvaluationRule
 from agent.synthesis.workflows.workflow_documents import WorkflowDocuments
 from kb_schema.base import Document
 from kb_schema.execution_traces import ExecutionTrace, name_traces
@@ -37,6 +37,7 @@ from periplus.knowledge_server import connect_knowledge_client
 from periplus.language_model import load_inferencer
 from periplus.synthesis.recorded_sign_in import adopt_sign_in
 
+EVALUATIONS = "evaluations.json"
 MOST_STEPS = 2_000
 """Steps of a trace. Comparing two traces takes time in proportion to the product of their steps."""
 
@@ -225,8 +226,7 @@ def write_synthesis_files(result: PipelineResult, folder: Path, screens: Sequenc
     if result.synthesis is not None:
         decisions = [_format_decision(each) for each in result.synthesis.decisions]
         files["decisions.json"] = json.dumps(decisions, indent=2, ensure_ascii=False)
-    evaluations = [asdict(each) | {"reason": each.reason} for each in result.evaluation_results]
-    files["evaluations.json"] = json.dumps(evaluations, indent=2, ensure_ascii=False)
+    files[EVALUATIONS] = _format_evaluations(result.evaluation_results)
     if result.python_script is not None:
         files["workflow.py"] = result.python_script
     if result.lowered is not None:
@@ -238,6 +238,23 @@ def write_synthesis_files(result: PipelineResult, folder: Path, screens: Sequenc
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
     return [folder / name for name in files]
+
+
+def write_rejected_traces(error: UserError, folder: Path) -> Path | None:
+    """Write the evaluation of each trace, if too few passed, which is why `error` was raised; return the file, else None."""
+    cause = error.__cause__
+    if not isinstance(cause, InsufficientSuccessTracesError):
+        return None
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / EVALUATIONS
+    judged = [each for each in cause.evaluations if isinstance(each, EvaluationResult)]
+    file.write_text(_format_evaluations(judged), encoding="utf-8")
+    return file
+
+
+def _format_evaluations(evaluations: Iterable[EvaluationResult]) -> str:
+    told = [asdict(each) | {"reason": each.reason} for each in evaluations]
+    return json.dumps(told, indent=2, ensure_ascii=False)
 
 
 def _format_decision(decision: ActionDecision) -> dict[str, Any]:

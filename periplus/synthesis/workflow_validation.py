@@ -166,6 +166,11 @@ def _find_unrepeatable(traces: Sequence[ExecutionTrace]) -> str | None:
             if skipped or step.source_url in _list_sign_in_pages(trace):
                 continue
             if (pressed := _find_unseen_press(step)) is not None:
+                if not (step.metadata.get("fingerprint") or step.metadata.get("said")):
+                    return (
+                        f"the traces tell neither which kind of control {pressed} is used on nor what the task sends,"
+                        " so it may not be repeated without being asked"
+                    )
                 return (
                     f"the task presses {pressed}, which may change something without a request that is seen"
                 )

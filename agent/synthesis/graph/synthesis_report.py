@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from pydantic import Field
 
-from agent.synthesis.graph.action_graph import ActionGraph
+from agent.synthesis.graph.action_graph import ActionGraph, ActionNode, GraphNode, LoopNode
+from agent.synthesis.graph.runnable_actions import can_write_step
 from agent.synthesis.patterns.extracted_patterns import ExtractedPatterns, list_position_variants
+from kb_schema import action_types
 from kb_schema.base import Model
 from kb_schema.selectors import Selector
 
@@ -18,7 +21,9 @@ LOW_CONFIDENCE = 0.7
 class SynthesisReport(Model):
     """Counts and findings of one synthesis; counts include steps inside loops and branches.
 
-    Agent steps are those of the graph: a model may have made something else of a step that varies.
+    Agent steps are those of the workflow: steps that vary and that no model decided, actions that no run can perform, branches
+    without conditions and loops without an end. The one that is tried if no branch fits is not counted. What a model decided is a
+    constant step, or one with inputs.
     """
 
     total_steps: int = Field(ge=0)
@@ -48,6 +53,11 @@ def build_report(
 ) -> SynthesisReport:
     """Build the report of one synthesis."""
     every, rounds = list(patterns.walk()), list(patterns.walk_rounds())
+    left = {node.position for node in graph.actions() if _is_left_to_agent(node, graph)}
+    decided = _list_decided(every, graph, left)
+    constant = [position.index for each in every for position in each.deterministic_steps]
+    varying = [position.index for each in every for position, _ in each.parameterizable_steps]
+    optional = [position.index for each in every for position in each.optional_steps]
     coverage = Counter(
         each.type
         for node in graph.actions()
@@ -56,17 +66,17 @@ def build_report(
     )
     return SynthesisReport(
         total_steps=len(patterns.step_order),
-        deterministic_count=sum(len(each.deterministic_steps) for each in every),
-        parameterizable_count=sum(len(each.parameterizable_steps) for each in every),
-        agent_node_count=sum(isinstance(node.target, str) for node in graph.actions()),
-        optional_count=sum(len(each.optional_steps) for each in every),
+        deterministic_count=sum(index not in left for index in constant) + decided.count(False),
+        parameterizable_count=sum(index not in left for index in varying) + decided.count(True),
+        agent_node_count=_count_agent_steps(graph.nodes, graph),
+        optional_count=sum(index not in left for index in optional),
         user_input_boundary_count=sum(len(each.user_input_boundaries) for each in every),
         branch_count=sum(len(each.branch_patterns) for each in every),
         loop_count=sum(len(each.loop_patterns) for each in every),
         synthesis_strategy=strategy,
         target_strategy_coverage=dict(sorted(coverage.items())),
         template_variables=tuple(parameter.name for parameter in graph.parameters),
-        warnings=(*warnings, *_doubts(every)),
+        warnings=(*warnings, *_list_unknown_actions(graph), *_doubts(every)),
         variants={
             position.index + 1: list_position_variants(position)
             for each in every
@@ -76,6 +86,49 @@ def build_report(
             dict.fromkeys(str(refusal) for each in (*every, *rounds) for refusal in each.refusals)
         ),
     )
+
+
+def _is_left_to_agent(node: ActionNode, graph: ActionGraph) -> bool:
+    if node.left_out is not None or node.target is True:
+        return False
+    return node.action_type == graph.agent_action_type or not can_write_step(node)
+
+
+def _list_decided(
+    every: Sequence[ExtractedPatterns], graph: ActionGraph, left: Collection[int | None]
+) -> list[bool]:
+    """Return for each varying step that a model decided whether its values have inputs."""
+    nodes = {node.position: node for node in graph.actions()}
+    names = [f"{{{each.name}}}" for each in graph.parameters]
+    decided = [
+        nodes[position.index]
+        for each in every
+        for position in each.variable_steps
+        if position.index in nodes and position.index not in left
+    ]
+    return [any(name in str(node.args) for name in names) for node in decided]
+
+
+def _count_agent_steps(nodes: Iterable[GraphNode], graph: ActionGraph) -> int:
+    """Return how many steps of a run an agent performs; a branch or loop that is left to it is one."""
+    count = 0
+    for node in nodes:
+        if isinstance(node, ActionNode):
+            count += _is_left_to_agent(node, graph)
+        elif isinstance(node, LoopNode):
+            count += 1 if node.kind == "unknown" else _count_agent_steps(node.nodes, graph)
+        elif node.source is None:
+            count += 1
+        else:
+            count += sum(_count_agent_steps(each.nodes, graph) for each in node.branches)
+    return count
+
+
+def _list_unknown_actions(graph: ActionGraph) -> Iterator[str]:
+    for node in graph.actions():
+        if node.action_type != graph.agent_action_type and action_types.action_type(node.action_type) is None:
+            number = "" if node.position is None else f"Step {node.position + 1}: "
+            yield f"{number}no run can perform the action {node.action_type!r}: it is left to an agent step"
 
 
 def _doubts(every: list[ExtractedPatterns]) -> list[str]:

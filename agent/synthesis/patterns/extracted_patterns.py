@@ -127,6 +127,8 @@ class LoopRule:
     """CSS or a selector with a parameter of the collection, one element per item."""
     shrinking: bool = False
     """Whether an item disappears when it has been handled."""
+    is_placed: bool = False
+    """Whether each round takes the first or last row, whatever its text."""
     items: str | None = None
     """Name of the input that is the list."""
     times: int | None = None

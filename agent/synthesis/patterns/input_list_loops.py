@@ -53,12 +53,13 @@ def _given_in_each(body: ExtractedPatterns, rounds: Collection[RowKey]) -> Itera
                 and not binding.secret
                 and whole
                 and values.keys() >= set(rounds)
-                and _has_changing_values(values, rounds)
+                and has_changing_values(values, rounds)
             ):
                 yield binding.name, values
 
 
-def _has_changing_values(values: RoundValues, rounds: Collection[RowKey]) -> bool:
+def has_changing_values(values: Mapping[RowKey, Any], rounds: Collection[RowKey]) -> bool:
+    """Whether the values differ between the rounds of a pass."""
     passes: dict[tuple[str, tuple[int, ...]], set[str]] = defaultdict(set)
     for trace, numbers in rounds:
         passes[trace, numbers[:-1]].add(repr(values[trace, numbers]))

@@ -81,6 +81,7 @@ class LoopConditionFinder:
             self._over_a_list(passes)
             or self._over_a_collection(passes)
             or self._over_told_rows(passes)
+            or self._over_end_rows(passes)
             or self._while_there(passes, steps)
             or self._until(passes)
         )
@@ -198,6 +199,31 @@ class LoopConditionFinder:
         told = replace(chosen, template=template)
         return LoopRule("collection", chosen.evidence, shrinking=chosen.shrinking, told=told)
 
+    def _over_end_rows(self, passes: Mapping[RowKey, LoopPass]) -> LoopRule | None:
+        """Return the rule of a loop over the first row of a list, or the last one, until there is none, whatever they say.
+
+        Some list must have had several rows. Rows that nothing names are told by their place, too: a list item with
+        a text and a button beside it.
+        """
+        model = next((each for each in passes.values() if each.before), None)
+        acted_on = None if model is None else self._acted_on(model)
+        around = None if acted_on is None else _list_css(*acted_on)
+        if acted_on is None or around is None:
+            return None
+        rows = f"{around} > {acted_on[1].tag}"
+        seen = [self._shown(each, rows) for each in passes.values()]
+        if any(each is None or each[1] is None or each[1].rows for each in seen):
+            return None
+        lists = [shown for each in seen if each is not None for shown in each[0]]
+        if max(len(each.rows) for each in lists) < 2:
+            return None
+        for end in ("first", "last"):
+            if all(each.at == (0 if end == "first" else len(each.rows) - 1) for each in lists):
+                over = ElementHidden(type="element_disappears", element=css(rows))
+                told = f"the {end} row of {rows}, until there is none, in {len(seen)} of {len(seen)} passes"
+                return LoopRule("collection", told, over, rows, shrinking=True, is_placed=True)
+        return None
+
     def _lists_of(self, passes: Mapping[RowKey, LoopPass], model: LoopPass) -> _Lists | None:
         """Return CSS of the rows, the first round's row with what names it, and the list in every pass.
 
@@ -230,14 +256,20 @@ class LoopConditionFinder:
         last = None if one.after is None else self._pages.get(one.after.html, one.after.url)
         return before, None if last is None else ListSnapshot(last.stored, tuple(_resolved(last, rows)), None)
 
-    def _row_of(self, gone: LoopPass) -> tuple[TracePage, Element, Element] | None:
-        """Return the page, the row of the first round, and the element with the row's text."""
-        sight, step, said = gone.before[0], gone.first_steps[0], gone.words[0]
+    def _acted_on(self, gone: LoopPass) -> tuple[TracePage, Element] | None:
+        """Return the page and the row of the first round."""
+        sight, step = gone.before[0], gone.first_steps[0]
         page = self._pages.get(sight.html, sight.url)
         element = page.find(step.target) if page is not None and isinstance(step.target, Selector) else None
         row = None if element is None else find_list_row(element)
-        if page is None or row is None or row.parent is None:
+        return None if page is None or row is None or row.parent is None else (page, row)
+
+    def _row_of(self, gone: LoopPass) -> tuple[TracePage, Element, Element] | None:
+        """Return the page, the row of the first round, and the element with the row's text."""
+        found, said = self._acted_on(gone), gone.words[0]
+        if found is None:
             return None
+        page, row = found
         texts = {node: squeeze(text_of(node)) for node in (*row.descendants(), row)}
         named = next((node for node, text in texts.items() if text == said), None) or next(
             (node for node, text in texts.items() if text.endswith(f" {said}")), None

@@ -51,7 +51,12 @@ from agent.synthesis.patterns.interruptions import is_interruption
 from agent.synthesis.patterns.loop_conditions import LoopConditionFinder, LoopPass, list_typed_texts
 from agent.synthesis.patterns.optional_fields import infer_given_condition, is_optional_field
 from agent.synthesis.patterns.position_patterns import PatternCollector, PositionClassifier
-from agent.synthesis.patterns.row_loop_bindings import RowLoopBinder, select_first_equal_row
+from agent.synthesis.patterns.row_loop_bindings import (
+    RowLoopBinder,
+    find_untold_rows,
+    press_placed_row,
+    select_first_equal_row,
+)
 from agent.synthesis.patterns.row_templates import find_row_template
 from agent.synthesis.patterns.search_conditions import SearchConditionFinder
 from agent.synthesis.patterns.step_conditions import infer_postconditions
@@ -463,7 +468,9 @@ class _Stretch:
                 for number in range(rule.times or 0)
             )
         found = each[0] if each else inner.patterns(numbers, inner_rows, deciding_rows)
-        if rule.kind == "collection":
+        if rule.is_placed and isinstance(rule.collection, str):
+            found = press_placed_row(found, body[0], rule.collection, self._pages)
+        elif rule.kind == "collection":
             found = select_first_equal_row(found, body[0].index, passes, self._pages)
         listed = (
             infer_input_list_loop(found, deciding_rows, self._binder.names)
@@ -472,8 +479,11 @@ class _Stretch:
         )
         if listed is not None and turn is None:
             rule, found = listed
+        untold = find_untold_rows(found, deciding_rows) if rule.kind not in ("fixed", "unknown") else []
+        if untold:
+            rule = LoopRule("unknown", "each round acts on another row, and nothing tells which one is next")
         if rule.kind == "unknown":
-            cells = [
+            cells = untold or [
                 cell for position in body[:1] for cell in position.cells.values() if cell.row in deciding_rows
             ]
             found = replace(found, refusals=(*found.refusals, build_refusal(f"loop: {rule.evidence}", cells)))

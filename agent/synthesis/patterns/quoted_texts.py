@@ -65,10 +65,12 @@ def _templates(target: Selector, parameter: str) -> Iterator[tuple[str, str]]:
                 yield f"{rest[0]}'{{{{{parameter}}}}}'{rest[1]}", words
 
 
-def find_list_end_selector(seen: Mapping[RowKey, tuple[TracePage, Element]]) -> Selector | None:
+def find_list_end_selector(
+    seen: Mapping[RowKey, tuple[TracePage, Element]], rows: str | None = None
+) -> Selector | None:
     """Return the selector of the first or last list row if the element was always there, else None.
 
-    Some list must have more than one row.
+    Some list must have more than one row. `rows`: CSS of the rows; else that of the list is looked for on the page.
     """
     places = {row: _place(element) for row, (_, element) in seen.items()}
     known = [place for place in places.values() if place is not None]
@@ -78,7 +80,7 @@ def find_list_end_selector(seen: Mapping[RowKey, tuple[TracePage, Element]]) -> 
         return None
     for end, number in (("first", 1), ("last", None)):
         if all(at == (number or count) for at, count, _ in known):
-            return _selector(seen, known[0][2], end)
+            return _selector(seen, known[0][2], end, rows)
     return None
 
 
@@ -98,17 +100,23 @@ def _place(element: Element) -> tuple[int, int, str] | None:
     return None if at is None or node is not row else (at, len(rows), "".join(steps))
 
 
-def _selector(seen: Mapping[RowKey, tuple[TracePage, Element]], inside: str, end: str) -> Selector | None:
-    page, element = next(iter(seen.values()))
-    row = find_list_row(element)
-    if row is None or row.parent is None:
-        return None
-    choice = page.selectors.of(row.parent).selector
-    for strategy in () if choice is None or choice.frame is not None else choice.strategies:
-        if not isinstance(strategy, ValueStrategy) or strategy.type not in ("id", "css"):
-            continue
-        around = strategy.value if strategy.type == "css" else f'[id="{strategy.value}"]'
-        found = css(f"{around} > {row.tag}:{end}-of-type{inside}")
-        if all(each.stored.resolve(found).found == (wanted,) for each, wanted in seen.values()):
+def _selector(
+    seen: Mapping[RowKey, tuple[TracePage, Element]], inside: str, end: str, rows: str | None
+) -> Selector | None:
+    for each in [rows] if rows is not None else _list_rows_css(*next(iter(seen.values()))):
+        found = css(f"{each}:{end}-of-type{inside}")
+        if all(page.stored.resolve(found).found == (wanted,) for page, wanted in seen.values()):
             return found
     return None
+
+
+def _list_rows_css(page: TracePage, element: Element) -> Iterator[str]:
+    """Yield CSS of the rows of an element's list."""
+    row = find_list_row(element)
+    if row is None or row.parent is None:
+        return
+    choice = page.selectors.of(row.parent).selector
+    for strategy in () if choice is None or choice.frame is not None else choice.strategies:
+        if isinstance(strategy, ValueStrategy) and strategy.type in ("id", "css"):
+            around = strategy.value if strategy.type == "css" else f'[id="{strategy.value}"]'
+            yield f"{around} > {row.tag}"

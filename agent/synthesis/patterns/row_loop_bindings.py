@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
-from agent.synthesis.alignment.aligned_traces import AlignedPosition, AlignedTraceSet, RowKey
+from agent.synthesis.alignment.aligned_traces import AlignedCell, AlignedPosition, AlignedTraceSet, RowKey
 from agent.synthesis.patterns.branch_conditions import DecisionPage
 from agent.synthesis.patterns.extracted_patterns import ExtractedPatterns, LoopRule, ValueBinding
+from agent.synthesis.patterns.input_list_loops import has_changing_values
 from agent.synthesis.patterns.loop_conditions import LoopPass
+from agent.synthesis.patterns.quoted_texts import find_list_end_selector
 from agent.synthesis.patterns.value_bindings import RowValues, ValueBinder
 from agent.synthesis.traces.trace_pages import TracePages
 from kb_schema.selectors import Selector, TemplateStrategy
@@ -38,7 +40,7 @@ class RowLoopBinder(ValueBinder):
         item: Callable[[RowKey], Any] | None = None,
     ) -> ValueBinding:
         """Bind values as outside loops, but try the item of the round first."""
-        if item is None and self._rule.kind == "collection":
+        if item is None and self._rule.kind == "collection" and not self._rule.is_placed:
             item = self._word
         return super().bind(values, position, key, item=item)
 
@@ -46,6 +48,40 @@ class RowLoopBinder(ValueBinder):
         one = self._passes.get((row[0], row[1][:-1]))
         number = row[1][-1] if row[1] else 0
         return one.words[number] if one is not None and number < len(one.words) else None
+
+
+def press_placed_row(
+    body: ExtractedPatterns, first: AlignedPosition, rows: str, pages: TracePages
+) -> ExtractedPatterns:
+    """Return the body of a loop over the first or last of `rows` (CSS), with the target of its first step at that place."""
+    seen = {row: each for row, cell in first.cells.items() if (each := pages.find_target(cell.step))}
+    placed = find_list_end_selector(seen, rows) if len(seen) == len(first.cells) else None
+    if placed is None:
+        return body
+    return replace(
+        body,
+        targets={**body.targets, first.index: placed},
+        parameterizable_steps=tuple(
+            (position, replace(info, target=None) if position.index == first.index else info)
+            for position, info in body.parameterizable_steps
+        ),
+    )
+
+
+def find_untold_rows(body: ExtractedPatterns, rounds: Collection[RowKey]) -> list[AlignedCell]:
+    """Return the steps on a row that a person would have to name anew in each round; empty if there is none.
+
+    One value cannot name the rows of all rounds.
+    """
+    return [
+        cell
+        for position, info in body.parameterizable_steps
+        if info.target is not None
+        and info.target.binding.source == "user_input"
+        and has_changing_values(info.target.words, [row for row in rounds if row in info.target.words])
+        for row, cell in sorted(position.cells.items())
+        if row in rounds
+    ]
 
 
 def select_first_equal_row(

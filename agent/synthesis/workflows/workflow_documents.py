@@ -19,6 +19,7 @@ from agent.synthesis.graph.action_graph import (
     GraphParameter,
     LoopNode,
 )
+from agent.synthesis.graph.runnable_actions import can_write_step
 from agent.synthesis.patterns.success_conditions import list_criteria
 from agent.synthesis.synthesis_prompts import render_target
 from agent.synthesis.utterances.value_forms import build_identifier
@@ -196,7 +197,7 @@ class _DocumentBuilder:
             node.no_action_if_target_not_found
             or node.target is True
             or node.action_type == self._graph.agent_action_type
-            or not self._writer.can_write(node)
+            or not can_write_step(node)
         )
 
     def _tasks(self, actions: Sequence[ActionNode], scope: _VariableScope) -> list[AnyNode]:
@@ -224,7 +225,7 @@ class _DocumentBuilder:
         if node.target is True:
             prompt = str(node.args.get("prompt") or node.args.get("message") or "A person must continue here")
             return WaitNode(type="wait", node_id=self._id(), prompt=prompt)
-        if node.action_type == self._graph.agent_action_type or not self._writer.can_write(node):
+        if node.action_type == self._graph.agent_action_type or not can_write_step(node):
             goal = (
                 node.target
                 if isinstance(node.target, str)

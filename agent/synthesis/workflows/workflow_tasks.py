@@ -9,6 +9,7 @@ from typing import Any
 
 from agent.synthesis.alignment.step_equivalence import BUTTONS
 from agent.synthesis.graph.action_graph import ActionNode, GraphParameter, GraphReading
+from agent.synthesis.graph.runnable_actions import keep_stable_strategies, looks_like_template
 from agent.synthesis.patterns.branch_conditions import is_queryable
 from agent.synthesis.synthesis_prompts import render_target
 from agent.synthesis.traces.element_fingerprints import merge_fingerprints
@@ -16,9 +17,9 @@ from kb_schema import action_types
 from kb_schema.action_calls import ActionCall
 from kb_schema.conditions import OnScreen
 from kb_schema.io_specs import DomExtraction, InputSpec, IoSpec, OutputSpec
-from kb_schema.selectors import Selector, SessionStrategy, Strategy, TemplateStrategy, ValueStrategy
+from kb_schema.selectors import Selector, TemplateStrategy, ValueStrategy
 from kb_schema.tasks import Task, TaskStep
-from kb_schema.templates import is_xpath, selector_parameters, strings, tree_variables, variables
+from kb_schema.templates import is_xpath, selector_parameters, tree_variables, variables
 from kb_schema.transforms import Arithmetic
 from kb_schema.wait_triggers import ObservabilityTrigger
 
@@ -63,15 +64,6 @@ class TaskWriter:
         self._workflow, self._parameters, self._screens = workflow, parameters, screens or {}
         self.tasks: list[Task] = []
         self._known: dict[str, WrittenTask] = {}
-
-    def can_write(self, node: ActionNode) -> bool:
-        """Whether a step can perform an action: its type is in the vocabulary and its target can be located."""
-        known = action_types.action_type(node.action_type)
-        if known is None:
-            return False
-        if known.target == "required":
-            return isinstance(node.target, Selector) and _keep_stable_strategies(node.target) is not None
-        return node.action_type != "navigate" or bool(node.args.get("url"))
 
     def write(self, actions: Sequence[ActionNode]) -> WrittenTask:
         """Return the task for a sequence of actions."""
@@ -164,7 +156,7 @@ class TaskWriter:
         args = {key: self._value(each, literals) for key, each in node.args.items()}
         call = {key: each for key, each in args.items() if key in _CALL_FIELDS}
         more = {key: each for key, each in args.items() if key not in _CALL_FIELDS}
-        target = _keep_stable_strategies(node.target) if isinstance(node.target, Selector) else None
+        target = keep_stable_strategies(node.target) if isinstance(node.target, Selector) else None
         return ActionCall.model_validate(
             {
                 "action_type": node.action_type,
@@ -211,19 +203,6 @@ def _join_fingerprints(ours: TaskStep, theirs: TaskStep) -> TaskStep:
     known = [each for each in both if each is not None]
     merged = merge_fingerprints(known) if len(known) == len(both) else None
     return ours.model_copy(update={"action": ours.action.model_copy(update={"fingerprint": merged})})
-
-
-def _keep_stable_strategies(target: Selector) -> Selector | None:
-    """Return a target without session ids, agent descriptions and texts that look like templates."""
-    kept = tuple(
-        each for each in target.strategies if not isinstance(each, SessionStrategy) and not _braced(each)
-    )
-    return target.model_copy(update={"strategies": kept}) if kept else None
-
-
-def _braced(strategy: Strategy) -> bool:
-    told = strategy.template if isinstance(strategy, TemplateStrategy) else None
-    return any(variables(text) for _, text in strings(strategy.model_dump(mode="json")) if text != told)
 
 
 def _parameters_of(target: object) -> Iterator[str]:
@@ -274,7 +253,7 @@ def _build_wait_trigger(node: ActionNode) -> ActionCall | None:
     if node.awaits is None or node.awaits.frame is not None:
         return None
     for each in node.awaits.strategies:
-        if isinstance(each, ValueStrategy) and not each.fallback and not _braced(each):
+        if isinstance(each, ValueStrategy) and not each.fallback and not looks_like_template(each):
             value = _as_css(each)
             if value is not None:
                 trigger = ObservabilityTrigger(event="element_visible", selector=value)

@@ -84,6 +84,10 @@ def test_a_user_chooses_the_rules_and_sees_which_trace_broke_which(tmp_path):
     told = warm.run("periplus", *made, "--rule", f"max-steps={most - 1}", "--no-validate", env=env)
     assert told.returncode == 2
     assert f"max-steps={most - 1}" in told.stdout + told.stderr
+    rejected = json.loads((tmp_path / "made" / "evaluations.json").read_text())
+    assert [(each["passed"], each["reason"]) for each in rejected] == [
+        (False, f"breaks max-steps={most - 1}")
+    ] * 3
     told = warm.run(
         "periplus", *made, "--rule", f"max-steps={most}", "--rule", "no-errors", "--no-validate", env=env
     )

@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
+from agent.synthesis.graph.action_graph import GraphBuilder
+from agent.synthesis.graph.synthesis_report import build_report
+from agent.synthesis.patterns.extracted_patterns import ExtractedPatterns
+from agent.synthesis.workflows.workflow_documents import build_workflow_documents
+from kb_schema.execution_traces import TraceStep
+from kb_schema.selectors import Selector
+from kb_schema.workflows import walk
+from periplus.synthesis.step_words import list_step_lines
 from tests.agent.synthesis import sample_pages
 from tests.agent.synthesis import synthesis_examples as g
 
@@ -10,3 +18,52 @@ def test_that_few_took_a_way_is_no_doubt_where_it_is_known_when_it_is_taken():
     known = g.induce([sample_pages.sign_in(number, code=number % 2 == 0) for number in range(4)])
     assert known.synthesis_report.branch_count == 1
     assert known.synthesis_report.warnings == ()
+
+
+def test_an_action_that_no_run_can_perform_is_an_agent_step_and_no_constant_one():
+    steps = [
+        TraceStep(action_type="click", target=g.by_id("a")),
+        TraceStep(action_type="Weird.Thing", target=g.by_id("b")),
+    ]
+    report = g.induce([g.trace_of(steps, number) for number in range(2)]).synthesis_report
+    assert (report.total_steps, report.deterministic_count, report.agent_node_count) == (2, 1, 1)
+    assert (
+        "Step 2: no run can perform the action 'Weird.Thing': it is left to an agent step" in report.warnings
+    )
+
+
+def test_a_branch_without_a_condition_is_one_agent_step_in_the_report_and_has_no_else_in_words():
+    ways = [
+        ("way_1", None, lambda made: made.action("click", "#air").action("click", "#insure")),
+        ("way_2", None, lambda made: made.action("click", "#sea")),
+    ]
+    graph = GraphBuilder().action("click", "#go").condition(*ways, description="unknown").build()
+    nodes = walk(build_workflow_documents(graph).workflow.nodes)
+    agents = [node for node in nodes if node.type == "agent"]
+    assert (
+        build_report(ExtractedPatterns(), graph, strategy="rule_based").agent_node_count == len(agents) == 1
+    )
+    told = [line.strip() for line in list_step_lines(graph)]
+    assert told[1] == "decided in the run, as no condition was found; one of:"
+    assert "either (way_2):" in told
+    assert "else" not in " ".join(told)
+
+
+def test_pages_of_traces_that_a_caller_hands_over_are_chained():
+    page = "<!doctype html><h1>Parts</h1><button __id__='7' id='go'>Find</button>"
+    steps = [
+        TraceStep(
+            action_type="navigate",
+            args={"url": "http://a.test/"},
+            html_after=page,
+            source_url="http://a.test/",
+        ),
+        TraceStep(
+            action_type="click",
+            target=Selector.model_validate({"strategies": [{"type": "__id__", "value": "7"}]}),
+            source_url="http://a.test/",
+        ),
+    ]
+    result = g.induce([g.trace_of(steps, number) for number in range(2)])
+    assert result.synthesis_report.agent_node_count == 0
+    assert "go" in str(list(result.graph.actions())[-1].target)

@@ -55,6 +55,7 @@ async def test_decisions_of_a_model_are_in_the_report_with_their_reasoning_and_i
     assert "Decisions of the language model" in page
     assert "x is what &lt;all&gt; came for" in page
     assert report["agent_node_count"] == 0  # the model made a click of it
+    assert report["deterministic_count"] == report["total_steps"] == 3
 
 
 async def test_the_report_tells_how_many_traces_show_each_action_of_a_step_that_varies(tmp_path):

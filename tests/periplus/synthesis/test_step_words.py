@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from agent.synthesis.graph.action_graph import GraphBuilder
 from loaders.recordings.formats import read_recording
 from periplus.synthesis.step_words import list_step_lines
 from periplus.synthesis.workflow_synthesis import induce_workflow
@@ -86,3 +87,11 @@ async def test_inputs_are_named_after_the_labels_in_a_recording(tmp_path):
         "mail_address": False,
         "mot_de_passe": True,
     }
+
+
+def test_a_wait_for_a_person_says_its_prompt():
+    graph = GraphBuilder().action("wait", True, {"message": "Check the word"}).action("wait", True).build()
+    assert [line.split("  ", 1)[1] for line in list_step_lines(graph)] == [
+        "wait for a person: Check the word",
+        "wait for a person",
+    ]
