@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -27,6 +28,19 @@ if TYPE_CHECKING:
     from kb_schema.resilience_policy import ResiliencePolicy
     from kb_schema.run_records import RunResult
     from kb_schema.tasks import TaskStep
+
+
+@dataclass(slots=True)
+class LoneAction:
+    """One action that a client chose for the page it sees: nothing else is tried in its place, and nothing leads off the page.
+
+    After it the page is what the action made of it: no remedy, retry, replan, recovery or read-back goes elsewhere.
+    """
+
+    failure: Exception | None = None
+    """What it failed with."""
+    said: str = ""
+    """What the page complained of then."""
 
 
 class ActionExecution(Protocol):
@@ -138,6 +152,8 @@ class TaskExecution(Protocol):
 
     place: str | None
     """Path of the step that runs now; None if nothing below it is checkpointed."""
+    alone: LoneAction | None
+    """The single action that runs now and stays on its page; None: tasks run."""
 
     @property
     def session(self) -> Session:

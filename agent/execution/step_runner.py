@@ -56,6 +56,8 @@ PRECONDITION_S = 1.5
 """Seconds a hard precondition may take to hold: the page may still be loading."""
 CONFIRM_S = 10.0
 """Seconds postconditions may take to hold after an action."""
+ALONE_S = 3.0
+"""The same after a single act of a client: it sees the page, and its answer waits for this."""
 FINAL = (
     InputMissing,
     PersonNeeded,
@@ -247,6 +249,11 @@ class StepRunner:
             except (AgentError, PageError) as exc:
                 if step.step_id not in run.complaints:  # before a recovery changes the page
                     run.complaints[step.step_id] = await read_complaint(self._session)
+                if self._engine.alone is not None:
+                    complaint = run.complaints[step.step_id]
+                    self._engine.alone.failure = exc
+                    self._engine.alone.said = "" if complaint is None else complaint.quote
+                    raise
                 verdicts_now = await self._recover(recoveries, run, index, exc, repeatable=repeatable)
                 if verdicts_now is not None:
                     run.contradicted = False
@@ -480,7 +487,8 @@ class StepRunner:
         """Wait until all conditions hold; return the verdicts. Raises `StepFailed` if they do not hold in
         time.
         """
-        return await self._conditions.confirm(run, conditions, what, timeout_s=CONFIRM_S)
+        timeout_s = CONFIRM_S if self._engine.alone is None else ALONE_S
+        return await self._conditions.confirm(run, conditions, what, timeout_s=timeout_s)
 
 
 def _read_target(run: TaskRun, step: TaskStep) -> StepTarget | None:

@@ -85,6 +85,8 @@ class SeenPage:
     """Lines about what only a person can do, and about the tools that the page offers."""
     head: str = ""
     """Title and address, as the client was told them."""
+    values: Mapping[str, str] = field(default_factory=dict)
+    """Reference or element id -> what the field shows; no secrets."""
 
 
 @dataclass(slots=True, eq=False)
