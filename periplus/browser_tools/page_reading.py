@@ -12,6 +12,7 @@ from playwright.async_api import Error as PlaywrightError
 
 from agent.locators.page_index import RegionKind
 from agent.locators.page_scan import fetch_element, find_standings, scan_page
+from agent.locators.role_hints import ENTER
 from agent.locators.word_comparison import normalize_words
 from kb_schema.selectors import Selector
 from periplus.browser_tools.browser_tabs import BrowserTab
@@ -108,7 +109,7 @@ async def _find(tab: BrowserTab, what: str) -> ElementHandle | None:
         return table
     if (referred := find_ref(tab, what)) is not None:
         return await fetch_element(tab.page, *referred)
-    target = (await find_target(tab, what, None)).target
+    target = (await find_target(tab, what, ENTER)).target
     session, _ = tab.working_session()
     if isinstance(target, str):
         target = (await session.elements())[target].selector

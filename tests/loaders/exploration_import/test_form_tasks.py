@@ -92,8 +92,8 @@ def test_a_search_is_proven_by_the_address_that_it_opens(made: ExploredKnowledge
     assert [each.name for each in task.io_spec.inputs] == ["words"]
     (proof,) = task.success_criteria
     by_field, by_address = proof.to_json()["conditions"]
-    assert re.search(by_field["pattern"], "http://a.example/search?words=paper")
-    assert not re.search(by_field["pattern"], "http://a.example/search?words=")
+    assert re.search(by_field["pattern"], "http://a.example/search?q=paper")
+    assert not re.search(by_field["pattern"], "http://a.example/search?q=")
     assert "{words}" in by_address["pattern"]
 
 
