@@ -186,7 +186,7 @@ async def _find_subject(context: AgentToolContext, website_id: str, run_id: str)
     return run.subject
 
 
-async def _check_resumed_values(executor: RunExecutor, run_id: str, given: Mapping[str, Any]) -> None:
+async def check_resumed_values(executor: RunExecutor, run_id: str, given: Mapping[str, Any]) -> None:
     """Raise `RunRequestRejected` without a checkpoint, and `BadRequest` for other values than the run began with.
 
     A resumed run keeps its values: those that it has used are on the website already.
@@ -249,7 +249,7 @@ async def _resume_run(
         run_request = build_resume_request(run, base_url=base_url, values=given, decided=decided)
     except UserError as exc:
         raise RunRequestRejected(exc.message, hint="call run_task without run_id to start a new run") from exc
-    await _check_resumed_values(executor, run_id, given)
+    await check_resumed_values(executor, run_id, given)
     return executor.begin(run_request)
 
 

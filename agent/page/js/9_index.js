@@ -116,7 +116,7 @@ function addsToForm(el, role, walk) {
 function formKind(el) {
   const kind = `${tagOf(el)} ${el.type}`;
   const pressed = ["submit", "button", "image", "reset"].includes(el.type);
-  return pressed ? `${kind} ${squeeze(el.value || el.textContent)}` : `${kind} ${(attr(el, "name") || "").replace(/\d+/g, "#")}`;
+  return pressed ? `${kind} ${squeeze(tagOf(el) === "input" ? el.value : el.textContent)}` : `${kind} ${(attr(el, "name") || "").replace(/\d+/g, "#")}`;
 }
 
 /** Count the controls of a row that is not read, with the position of the element that comes next. */
