@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from agent.execution.task_run import TaskRun
     from agent.guide import Guide
     from agent.healing.element_memory import StepTarget
+    from agent.page.page_refusals import PageComplaint
     from agent.session import Session
     from kb_schema.action_calls import ActionCall
     from kb_schema.conditions import BaseCondition
@@ -41,6 +42,12 @@ class LoneAction:
     """What it failed with."""
     said: str = ""
     """What the page complained of then."""
+    confirm_s: float = 3.0
+    """Seconds postconditions may take to hold: the client sees the page, and its answer waits for this."""
+
+    def note(self, failure: Exception, complaint: PageComplaint | None) -> None:
+        """Keep what the action failed with, and what the page complained of."""
+        self.failure, self.said = failure, "" if complaint is None else complaint.quote
 
 
 class ActionExecution(Protocol):

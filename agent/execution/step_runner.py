@@ -56,8 +56,6 @@ PRECONDITION_S = 1.5
 """Seconds a hard precondition may take to hold: the page may still be loading."""
 CONFIRM_S = 10.0
 """Seconds postconditions may take to hold after an action."""
-ALONE_S = 3.0
-"""The same after a single act of a client: it sees the page, and its answer waits for this."""
 FINAL = (
     InputMissing,
     PersonNeeded,
@@ -250,9 +248,7 @@ class StepRunner:
                 if step.step_id not in run.complaints:  # before a recovery changes the page
                     run.complaints[step.step_id] = await read_complaint(self._session)
                 if self._engine.alone is not None:
-                    complaint = run.complaints[step.step_id]
-                    self._engine.alone.failure = exc
-                    self._engine.alone.said = "" if complaint is None else complaint.quote
+                    self._engine.alone.note(exc, run.complaints[step.step_id])
                     raise
                 verdicts_now = await self._recover(recoveries, run, index, exc, repeatable=repeatable)
                 if verdicts_now is not None:
@@ -487,7 +483,7 @@ class StepRunner:
         """Wait until all conditions hold; return the verdicts. Raises `StepFailed` if they do not hold in
         time.
         """
-        timeout_s = CONFIRM_S if self._engine.alone is None else ALONE_S
+        timeout_s = CONFIRM_S if self._engine.alone is None else self._engine.alone.confirm_s
         return await self._conditions.confirm(run, conditions, what, timeout_s=timeout_s)
 
 

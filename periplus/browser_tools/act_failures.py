@@ -26,7 +26,8 @@ def describe_failure(did: str, name: str, alone: LoneAction, error: str, hint: s
     said = f"the page says: {alone.said}; " if alone.said and alone.said not in error else ""
     match failure:
         case StepRefused():
-            told = f"the application refused it: {failure.said or error}; {did} was sent; correct what it names, then act again"
+            words = failure.said or error
+            told = f"the page says: {words}; {did} was refused; correct what it names, then act again"
         case OptionMissing():
             told = f"{name!r} has no option {failure.option!r}; nothing was chosen; its options: {_list(failure.options)}"
         case GateFailed(point=GatePoint.NOT_FOUND):

@@ -268,6 +268,10 @@ class BrowserTabs:
             stack.push_async_callback(recorder.close)
             yield session, TaskRunner(session, keeping=RunStoreKeeping(self._runs)), folder
 
+    async def knowledge(self, website_id: str) -> KnowledgeBase:
+        """Return what is known of a website. Raises `UnknownName`."""
+        return (await self._views.current(website_id)).view.knowledge
+
     async def take_followed(self, tab: BrowserTab) -> BrowserTab:
         """Return the tab that an act in `tab` opened, now the present one. `tab` keeps its own page."""
         session, _ = tab.working_session()

@@ -89,7 +89,8 @@ async def go_to(
             result = await reach_screen(engine, str(screen))
             if result.complete and not inputs and working.page.url != before:
                 await open_own_address(engine, str(screen))
-            doubt = await doubt_screen(session, str(screen)) if result.complete else ""
+            known = await tabs.knowledge(working.website_id)
+            doubt = await doubt_screen(session, str(screen), known) if result.complete else ""
         except (AgentError, PageError) as exc:
             raise ActFailed(
                 f"{screen} was not reached: {exc}", hint=getattr(exc, "hint", None) or "call look"

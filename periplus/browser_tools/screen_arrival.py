@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from urllib.parse import parse_qsl, urlsplit
 
@@ -13,6 +14,7 @@ from agent.execution.task_runner import TaskRunner
 from agent.locators.page_scan import find_standings, scan_page
 from agent.page.errors import PageError
 from agent.session import Session
+from kb_schema.knowledge_base import KnowledgeBase
 from kb_schema.selectors import Selector, TemplateStrategy
 
 LEAST_JUDGED = 3
@@ -51,27 +53,23 @@ def _is_narrowed(there: str, own: str) -> bool:
     return bool(set(parse_qsl(urlsplit(there).query)) - set(parse_qsl(urlsplit(own).query)))
 
 
-async def doubt_screen(session: Session, screen_id: str) -> str:
+async def doubt_screen(session: Session, screen_id: str, knowledge: KnowledgeBase) -> str:
     """Return why the page may be another kind than the screen that it was taken for; empty if nothing speaks against it.
 
     A page that shows none of the elements that only this screen has, though its signs fit, is told.
     """
-    screen = await session.knowledge.screen(screen_id)
-    shared = {each.element_id for name in screen.layouts for each in session.website.layouts.get(name, ())}
+    times = Counter(each.element_id for other in knowledge.screens.values() for each in other.ui_elements)
+    times.update(each.element_id for layout in knowledge.website.layouts.values() for each in layout)
+    screen = knowledge.screens.get(screen_id)
     own = [
         each.selector
-        for each in screen.ui_elements
-        if each.element_id not in shared
+        for each in (() if screen is None else screen.ui_elements)
+        if times[each.element_id] == 1
         and not any(isinstance(strategy, TemplateStrategy) for strategy in each.selector.strategies)
     ]
-    if len(own) < LEAST_JUDGED:
+    if len(own) < LEAST_JUDGED or await _count_shown(session.page, own):
         return ""
-    shown = await _count_shown(session.page, own)
-    return (
-        ""
-        if shown
-        else f"the page shows none of the {len(own)} elements of {screen_id}: it may be another kind of page"
-    )
+    return f"the page shows none of the {len(own)} elements that only {screen_id} has: it may be another kind of page"
 
 
 async def _count_shown(page: Page, selectors: Sequence[Selector]) -> int:

@@ -83,11 +83,8 @@ def list_named_elements(snapshot: str) -> Iterator[NamedElement]:
             yield NamedElement(found["role"], name, ref[1])
         elif ref is not None and label and found["role"] in _UNNAMED:
             yield NamedElement(found["role"], label, ref[1])
-        if (
-            depth_of_row >= 0
-            and found["role"] in _TITLES
-            and (told := name or found["rest"].rpartition(": ")[2].strip())
-        ):
+        told = name or ("" if ref else found["rest"].rpartition(": ")[2].strip())
+        if depth_of_row >= 0 and found["role"] in _TITLES and told:
             label = told
 
 
