@@ -12,6 +12,7 @@ from mcp.types import CallToolResult, ToolAnnotations
 from pydantic import Field, JsonValue
 
 from agent.errors import AgentError
+from agent.execution.effects.person_handover import PRESSES
 from agent.execution.navigation_tasks import reach_screen
 from agent.execution.single_actions import perform_single_action
 from agent.locators.role_hints import ENTER
@@ -32,6 +33,7 @@ from periplus.browser_tools.page_acts import (
     check_danger,
     choose_action,
     find_target,
+    has_sent_form,
     list_errors,
     perform_act,
 )
@@ -148,6 +150,7 @@ async def act(
             _check_secret_place(working, target)
         if target.secret and value is not None:
             working.working_session()[0].context.keep_secret(value)
+        url = working.page.url
         outcome = await perform_act(working, target, chosen, value, secret, expects)
         if outcome.failed:
             return await _answer(working, told=outcome.told, error=True)
@@ -156,8 +159,9 @@ async def act(
             opened = await tabs.take_followed(working)
             return await _answer(opened, told=f"{told}; this is the new tab")
         await tabs.follow(working)
-        if chosen in ("click", "double_click", "press") and (said := await list_errors(working.page)):
+        if chosen in PRESSES and (said := await list_errors(working.page)):
             told = f"the page shows {'; '.join(map(repr, said))}; {told}"
+            return await _answer(working, told=told, error=has_sent_form(working.page, url))
         return await _answer(working, told=told)
 
 

@@ -14,7 +14,7 @@ _FIELDS = frozenset({"textbox", "searchbox", "spinbutton", "combobox", "slider"}
 _CHOSEN_FROM = frozenset({"combobox", "listbox", "radiogroup"})
 _TICKED = frozenset({"checkbox", "radio", "switch", "menuitemcheckbox", "menuitemradio"})
 _PRESSED = _TICKED | {"button", "link", "menuitem", "tab", "option", "treeitem", "combobox"}
-_ENTERED = _FIELDS | _CHOSEN_FROM | frozenset({"checkbox", "radio", "switch"})
+ENTERED = _FIELDS | _CHOSEN_FROM | frozenset({"checkbox", "radio", "switch"})
 _ROLES = {
     "fill": _FIELDS,
     "type": _FIELDS,
@@ -82,7 +82,7 @@ def list_other_fields(
 ) -> list[NamedElement]:
     """Return the fields of a page that fit no element of the knowledge base."""
     known = {id(each) for found in fitting.values() for each in found}
-    return [each for each in elements if each.role in _ENTERED and id(each) not in known]
+    return [each for each in elements if each.role in ENTERED and id(each) not in known]
 
 
 def list_names(action: ElementAction) -> tuple[str, ...]:

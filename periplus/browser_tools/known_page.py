@@ -14,10 +14,10 @@ from kb_schema.selectors import TemplateStrategy
 from kb_schema.tool_answers import AvailableActions, ElementAction
 from mcp_server.descriptions.answer_text import render_actions
 from mcp_server.descriptions.available_actions import summarize_actions
-from periplus.browser_tools.element_targets import NamedElement, find_targets, role_selector
+from periplus.browser_tools.element_targets import ENTERED, NamedElement, find_targets, role_selector
 
-MOST_CHARACTERS, MOST_TASK_CHARACTERS = 480, 90
-"""Of the actions and of the tasks: about 200 tokens together with the text around them."""
+MOST_CHARACTERS, MOST_TASK_CHARACTERS, MOST_OTHER_CHARACTERS = 480, 90, 160
+"""Of the actions, of the tasks, and of fields that are not known: about 200 tokens together with the text around them."""
 _WHOLE, _LONGEST_CSS = 8, 120
 """How many times as much a whole look has; the longest CSS that is told."""
 _ENTERS = frozenset({"fill", "type", "select_option", "check", "upload_file"})
@@ -42,6 +42,7 @@ def describe_known_page(
     listed: AvailableActions,
     index: PageIndex,
     found: Mapping[str, Standing],
+    refs: Mapping[str, int],
     *,
     targets: bool,
     whole: bool = False,
@@ -51,7 +52,7 @@ def describe_known_page(
     Each element is named once, with the first of its actions; actions without an element are for tasks, not for `act`.
 
     `listed`: all actions of the screen, at `working`. `found`: where its elements are; those that the page does not show are
-    left out. `targets`: also what Playwright's tools take for the listed elements. `whole`: all of them, whatever their length.
+    left out. `refs`: references of the outline, by which fields are listed that the screen does not have. `targets`: also what Playwright's tools take for the listed elements. `whole`: all of them, whatever their length.
     """
     shown = [
         each
@@ -61,6 +62,8 @@ def describe_known_page(
         and not ((standing := found.get(each.element_id)) and not standing.visible and standing.error is None)
     ]
     text, named = describe_actions(listed, shown, whole=whole)
+    if others := _list_other_fields(index, found, refs, MOST_OTHER_CHARACTERS * (_WHOLE if whole else 1)):
+        text = f"{text}\nfields that are not known: {others}"
     taken = _list_targets(named, index, found) if targets else {}
     return "\n".join([text, "targets: " + ", ".join(map(" ".join, taken.items()))]) if taken else text
 
@@ -90,6 +93,25 @@ def describe_actions(
     told = listed.model_copy(update={"actions": (), "can": lines, "tasks": tuple(tasks), "more": 0})
     text = render_actions(told)
     return (f"{text}\nand {more} more: {more_with}" if more else text), named
+
+
+def _list_other_fields(
+    index: PageIndex, found: Mapping[str, Standing], refs: Mapping[str, int], most: int
+) -> str:
+    """Return the fields of the page that no element of the screen is, with their references, as many as fit."""
+    known = {each.at for each in found.values()}
+    told: list[str] = []
+    for ref, at in refs.items():
+        element = index.elements[at]
+        if at in known or element.role not in ENTERED or element.region is None:
+            continue
+        name = element.label or element.name or element.near.before or element.attributes.get("name", "")
+        line = f'{ref} {element.role} "{name[:40]}"'
+        most -= len(line) + 2
+        if most < 0:
+            return ", ".join([*told, "..."])
+        told.append(line)
+    return ", ".join(told)
 
 
 def list_values(index: PageIndex, found: Mapping[str, Standing]) -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from typing import Literal
+from urllib.parse import urlsplit
 
 from playwright.async_api import Page
 
@@ -27,6 +28,7 @@ from agent.locators.stable_selectors import choose_selectors
 from agent.locators.target_discovery import AmbiguousElement, DiscoveredElement, discover_element
 from agent.page.errors import PageError
 from agent.page.page_refusals import read_refusal_signs
+from agent.page.page_writes import watch_writes
 from kb_schema import action_types
 from kb_schema.fingerprints import Fingerprint
 from kb_schema.secret_fields import is_secret_name
@@ -41,6 +43,7 @@ REF = re.compile(r"e\d+")
 _YES = frozenset({"true", "yes", "on", "checked", "1"})
 Expected = Literal["accept", "dismiss", "new_tab"]
 """What an act leads to besides a change of the page: a dialog that is answered so, or a tab."""
+_SHOWN_AT_ONCE = 200
 MOST_ERRORS = 3
 LONGEST_ERROR = 200
 _KINDS = frozenset({"button", "link", "tab", "checkbox", "switch", "radio", "slider"})
@@ -236,6 +239,16 @@ async def perform_act(
         return ActOutcome(f"done: {did}; it led elsewhere than the knowledge base says")
     told = describe_failure(did, name, alone, result.error or "", result.hint)
     return ActOutcome(str(session.context.redact(told)), failed=True)
+
+
+def has_sent_form(page: Page, url: str) -> bool:
+    """Whether the last press sent a form that was answered with a page of the same path, and not with a redirect.
+
+    With an error on that page, it was refused, also if the error stood there before. `url`: the address before.
+    """
+    writes = watch_writes(page).writes
+    same = urlsplit(page.url).path == urlsplit(url).path
+    return same and any(write.document and write.status == _SHOWN_AT_ONCE for write in writes)
 
 
 async def list_errors(page: Page) -> list[str]:

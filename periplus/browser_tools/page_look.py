@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping
+from functools import partial
 
 from agent.errors import LeftWebsite
 from agent.locators.page_index import PageIndex
@@ -27,7 +28,7 @@ from periplus.browser_tools.page_tool_list import render_tools
 
 MESSAGE = "! "
 """Begins the lines of messages in an outline."""
-MOST_VALUES, LONGEST_VALUE = 300, 60
+MOST_VALUES, LONGEST_VALUE = 160, 60
 """Characters of what fields show, together and each."""
 _WHOLE = 4
 """How many times as much a whole look has."""
@@ -55,7 +56,7 @@ async def look_at(tab: BrowserTab, *, whole: bool = False, brief: bool = False) 
         if tab.website_id is None:  # there are no screens that it could be
             session.check_origin()
         else:
-            known, told, by_id = await _describe_known(session, index, whole=whole)
+            known, told, by_id = await _describe_known(session, index, outline, whole=whole)
             values = by_id if known else values
     except LeftWebsite as exc:
         raise NoPage(str(exc), hint="look again") from exc
@@ -64,6 +65,8 @@ async def look_at(tab: BrowserTab, *, whole: bool = False, brief: bool = False) 
     head = f"{index.title or '(no title)'} {session.context.redact(tab.page.url)}"
     before, tab.seen = tab.seen, SeenPage(tab.page.url, index, outline, known, tools, head, values)
     body = _say_changes(before, tab.seen, brief=brief) if before is not None and not whole else None
+    if brief and body is not None and before is not None:
+        tab.seen.values = before.values  # what fields show now is not told yet
     same = brief and body is not None and before is not None and before.head == head
     text = "\n".join(
         [
@@ -129,7 +132,7 @@ def _messages(outline: PageOutline) -> list[str]:
 
 
 async def _describe_known(
-    session: Session, index: PageIndex, *, whole: bool
+    session: Session, index: PageIndex, outline: PageOutline, *, whole: bool
 ) -> tuple[str, str, dict[str, str]]:
     """Return the screen and what can be done there, in short and as it is told, and what its fields show by element id.
 
@@ -140,8 +143,9 @@ async def _describe_known(
         return "", "", {}
     listed = await session.knowledge.available_actions(found.screen_id, detail="working")
     standings = await find_elements(session.page, index, await session.elements())
-    short = describe_known_page(listed, index, standings, targets=session.lent)
-    told = describe_known_page(listed, index, standings, targets=session.lent, whole=True) if whole else short
+    describe = partial(describe_known_page, listed, index, standings, outline.refs, targets=session.lent)
+    short = describe()
+    told = describe(whole=True) if whole else short
     return short, told, list_values(index, standings)
 
 

@@ -27,6 +27,10 @@ _FROM = re.compile(r"(?P<what>.*?)\s*\bfrom (?P<unit>row|character) (?P<start>[1
 _PAGE = "page"
 _READ = """(el, [start, most]) => {
   const text = (node) => (node.innerText || "").replace(/[ \\t\\u00a0]+/g, " ").replace(/\\s*\\n\\s*/g, "\\n").trim();
+  const cellText = (cell) => {
+    const lists = [...cell.querySelectorAll("select")];
+    return lists.length ? lists.map((each) => [...each.selectedOptions].map((one) => one.label).join(", ")).join("; ") : text(cell);
+  };
   const table = el.closest("table") || el.querySelector("table");
   if (table && (el === table || el.contains(table))) {
     const rows = [...table.rows].filter((row) => row.getClientRects().length > 0);
@@ -34,7 +38,7 @@ _READ = """(el, [start, most]) => {
     const names = head ? [...head.cells].map((cell, at) => text(cell) || `column ${at + 1}`) : [];
     const all = rows.filter((row) => row !== head);
     const body = all.slice(start, start + most);
-    return {total: all.length, rows: body.map((row) => Object.fromEntries([...row.cells].map((cell, at) => [names[at] || `column ${at + 1}`, text(cell)])))};
+    return {total: all.length, rows: body.map((row) => Object.fromEntries([...row.cells].map((cell, at) => [names[at] || `column ${at + 1}`, cellText(cell)])))};
   }
   if (el.localName === "select") return {text: [...el.selectedOptions].map((each) => each.label).join(", ")};
   if (["checkbox", "radio"].includes(el.type)) return {text: el.checked ? "checked" : "unchecked"};

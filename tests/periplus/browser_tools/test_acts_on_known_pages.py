@@ -23,7 +23,7 @@ from tests.support.small_sites import Answered, Asked, RunningSite, running_site
 FORM = """<h1>New issue</h1><p>{said}</p><form method=post action=/new>
 <label>Title <input name=title value="{title}"></label>
 <label>Priority <select name=priority><option>low<option>high</select></label>
-<button>Submit New Entry</button></form>"""
+<label>Note <input name=note></label><button>Submit New Entry</button></form>"""
 LIST = "<h1>Issues</h1><a href=/new>New issue</a><p>{count} issues</p>"
 LOGIN = """<h1>Sign in</h1><form method=post action=/login><label>Login <input name=login></label>
 <label>Password <input type=password name=password></label><button>Login</button></form>"""
@@ -99,6 +99,7 @@ class Tracker:
         self.issues: list[str] = []
         self.asked: list[str] = []
         self.leads_to = "/list"
+        self.bare = False
 
     def __call__(self, asked: Asked) -> Answered:
         self.asked.append(f"{asked.method} {asked.path}")
@@ -108,7 +109,8 @@ class Tracker:
             self.issues.append(asked.form["title"])
             return Answered(location=self.leads_to)
         if asked.path == "/new":
-            return Answered(FORM.format(said="", title=""))
+            bare = "<h1>New issue</h1><p>Sold out.</p>"
+            return Answered(bare if self.bare else FORM.format(said="", title=""))
         if asked.path == "/login":
             return Answered(LOGIN)
         if asked.path == "/elsewhere":
@@ -175,6 +177,31 @@ async def test_after_a_press_the_act_stays_on_the_page_whatever_the_knowledge_wo
         await told(client, "act", element="title_field", value="Leak")
         assert "on issue_list" in await told(client, "act", element="submit_button")
         assert made.issues == ["Leak"]
+
+
+async def test_a_look_says_what_was_entered_since_and_which_fields_are_not_known(folder, tracker):
+    _, site = tracker
+    async with opened(site.base, folder) as client:
+        seen = await told(client, "go_to", url=f"{site.base}/new")
+        assert "fields that are not known: " in seen
+        assert 'textbox "Note"' in seen
+        assert 'textbox "Title"' not in seen
+        await told(client, "act", element="title_field", value="Leak")
+        assert 'title_field shows "Leak"' in await told(client, "look")
+
+
+async def test_a_page_without_what_only_its_screen_has_is_not_verified(folder, tracker):
+    made, site = tracker
+    async with opened(site.base, folder) as client:
+        await told(client, "go_to", url=f"{site.base}/list")
+        assert "at new_issue (verified)" in await told(client, "go_to", screen="new_issue")
+        made.bare = True
+        await told(client, "go_to", url=f"{site.base}/new")
+        answer = await told(client, "go_to", screen="new_issue")
+        assert (
+            "at new_issue, not verified: the page shows none of the 3 elements that only new_issue has"
+            in answer
+        )
 
 
 async def test_a_press_that_leads_elsewhere_than_known_is_done_and_says_so(folder, tracker):
