@@ -177,11 +177,18 @@ class StepRefused(StepFailed):
     """The application refused what the step sent. The message quotes it."""
 
     def __init__(
-        self, reason: str, *, did_not_happen: bool, status: int | None = None, server_error: bool = False
+        self,
+        reason: str,
+        *,
+        did_not_happen: bool,
+        status: int | None = None,
+        server_error: bool = False,
+        said: str = "",
     ) -> None:
-        """`did_not_happen`: the page says so for sure. `status`: HTTP status of the refused write."""
+        """`did_not_happen`: the page says so for sure. `status`: HTTP status of the refused write. `said`: its words."""
         super().__init__(reason, error="refused", acted=True)
         self.did_not_happen, self.status, self.server_error = did_not_happen, status, server_error
+        self.said = said
 
 
 class IteratorStopped(StepFailed):

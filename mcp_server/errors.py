@@ -107,7 +107,10 @@ class CallTimeout(KnowledgeServerError):
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
-        super().__init__(f"given up after {seconds:g} s", hint="ask for less: a smaller page, a lower k")
+        super().__init__(
+            f"given up after {seconds:g} s",
+            hint="ask for less: a smaller page, a lower k; if it acts, look what was done",
+        )
 
 
 class MissingScope(KnowledgeServerError):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from agent.execution.task_run import TaskRun
     from agent.guide import Guide
     from agent.healing.element_memory import StepTarget
+    from agent.page.page_refusals import PageComplaint
     from agent.session import Session
     from kb_schema.action_calls import ActionCall
     from kb_schema.conditions import BaseCondition
@@ -27,6 +29,25 @@ if TYPE_CHECKING:
     from kb_schema.resilience_policy import ResiliencePolicy
     from kb_schema.run_records import RunResult
     from kb_schema.tasks import TaskStep
+
+
+@dataclass(slots=True)
+class LoneAction:
+    """One action that a client chose for the page it sees: nothing else is tried in its place, and nothing leads off the page.
+
+    After it the page is what the action made of it: no remedy, retry, replan, recovery or read-back goes elsewhere.
+    """
+
+    failure: Exception | None = None
+    """What it failed with."""
+    said: str = ""
+    """What the page complained of then."""
+    confirm_s: float = 3.0
+    """Seconds postconditions may take to hold: the client sees the page, and its answer waits for this."""
+
+    def note(self, failure: Exception, complaint: PageComplaint | None) -> None:
+        """Keep what the action failed with, and what the page complained of."""
+        self.failure, self.said = failure, "" if complaint is None else complaint.quote
 
 
 class ActionExecution(Protocol):
@@ -138,6 +159,8 @@ class TaskExecution(Protocol):
 
     place: str | None
     """Path of the step that runs now; None if nothing below it is checkpointed."""
+    alone: LoneAction | None
+    """The single action that runs now and stays on its page; None: tasks run."""
 
     @property
     def session(self) -> Session:

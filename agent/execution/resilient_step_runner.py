@@ -37,7 +37,7 @@ from agent.execution.replanning.suggested_elements import remember_suggested_ele
 from agent.execution.results.completion_parts import build_completion_parts, leads_somewhere
 from agent.execution.results.task_completion import CompletionPart, is_enough
 from agent.execution.step_runner import FINAL
-from agent.page.errors import PageError
+from agent.page.errors import OptionMissing, PageError
 from kb_schema.resilience_policy import MAX_TOTAL_REPLANS, ResiliencePolicy, ResilienceRules
 from kb_schema.run_records import StepRecord, StepStatus, TriedApproach
 from kb_schema.selectors import Selector
@@ -470,6 +470,8 @@ def _may_be_tried_again(failure: UnresolvedStepFailure) -> bool:
     A step that must not be repeated only qualifies if the page was not touched; otherwise
     `UncertainEffects.settled` decides. A sub-task has done its own replanning.
     """
+    if isinstance(failure.error, OptionMissing):
+        return False  # the list is there: no other way to it has the option
     if failure.step.action.canonical_type in COMPOSITE_ACTIONS:
         return not failure.touched
     return failure.repeatable or not failure.touched

@@ -125,7 +125,7 @@ class StepConditions:
                 continue
             if condition.hard_dependency:
                 (verdict,) = await self._session.judge_until_held([condition], values, timeout_s=timeout_s)
-            elif condition.auto_remediate:
+            elif condition.auto_remediate and self._engine.alone is None:
                 verdict = await self._engine.steps.remedy(condition, values, run.depth)
                 done = True
             else:

@@ -247,6 +247,9 @@ class StepRunner:
             except (AgentError, PageError) as exc:
                 if step.step_id not in run.complaints:  # before a recovery changes the page
                     run.complaints[step.step_id] = await read_complaint(self._session)
+                if self._engine.alone is not None:
+                    self._engine.alone.note(exc, run.complaints[step.step_id])
+                    raise
                 verdicts_now = await self._recover(recoveries, run, index, exc, repeatable=repeatable)
                 if verdicts_now is not None:
                     run.contradicted = False
@@ -480,7 +483,8 @@ class StepRunner:
         """Wait until all conditions hold; return the verdicts. Raises `StepFailed` if they do not hold in
         time.
         """
-        return await self._conditions.confirm(run, conditions, what, timeout_s=CONFIRM_S)
+        timeout_s = CONFIRM_S if self._engine.alone is None else self._engine.alone.confirm_s
+        return await self._conditions.confirm(run, conditions, what, timeout_s=timeout_s)
 
 
 def _read_target(run: TaskRun, step: TaskStep) -> StepTarget | None:

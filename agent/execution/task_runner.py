@@ -29,6 +29,7 @@ from agent.execution.call_templates import can_start_anywhere
 from agent.execution.effects.effect_read_backs import EffectReader
 from agent.execution.effects.spare_tab import SpareTab
 from agent.execution.effects.undo import note_reversal
+from agent.execution.execution_ports import LoneAction
 from agent.execution.page_complaints import quote_complaint, read_complaint
 from agent.execution.persistence.checkpoint_state import CheckpointState, TaskFrame, remove_secret_values
 from agent.execution.persistence.checkpoints import CheckpointWriter, CheckpointWriterPort
@@ -114,6 +115,8 @@ class TaskRunner:
         """Nesting of the task that runs now."""
         self.groups: dict[str, Callable[[Mapping[str, Any]], Awaitable[dict[str, Any]]]] = {}
         """Task that stands for a workflow's group -> function that runs its nodes for one item."""
+        self.alone: LoneAction | None = None
+        """The single action that runs now and stays on its page."""
         self.place: str | None = None
         """Path of the step that runs now; None if nothing below it is checkpointed."""
 
@@ -165,6 +168,8 @@ class TaskRunner:
             await self._carry_out(run, given)
         except (InputMissing, PersonNeeded) as exc:
             end = TaskRunEnd(str(exc), exc.hint, needs_person=True)
+            if self.alone is not None:
+                self.alone.failure = exc
         except FATAL_ERRORS as exc:
             if depth > 0 or not _has_progress(run, self.checkpoints.state):
                 session.bus.tell(TaskEnded(task_id, RunStatus.FAILURE, depth))

@@ -50,6 +50,8 @@ CLOSE_GATE_S = 1.0
 """The gate's time for a control that closes a dialog."""
 MOST_PARTS = 40
 """Most screenfuls that a list is scrolled."""
+MOST_SAME = 3
+"""Screenfuls without anything new after which a page is not scrolled further."""
 
 
 async def wait_for_idle(page: Page, timeout_s: float) -> bool:
@@ -129,12 +131,28 @@ def _closes(element: IndexedElement) -> bool:
     return said.strip() in _CROSSES or " ".join(words(said)) in CLOSING
 
 
+def _identity(element: IndexedElement) -> tuple[object, ...]:
+    return (element.tag, element.role, element.name, element.label, element.text, *element.attributes.items())
+
+
 async def scan_scrolled_page(page: Page) -> AsyncIterator[PageIndex]:
-    """Yield a page index for each screenful, from the top until nothing scrolls any more."""
+    """Yield a page index for each screenful that shows something new, from the top until nothing scrolls any more.
+
+    Ends after a few screenfuls in a row without anything new: the page has all of it already.
+    """
+    known: set[tuple[object, ...]] = set()
+    same = 0
     for number in range(MOST_PARTS):
         moved = await in_page_library.call(page, "revealPart", number)
-        if number and not moved:
+        if (number and not moved) or same == MOST_SAME:
             return
-        yield await scan_page(page)
+        index = await scan_page(page)
+        shown = set(map(_identity, index.elements))
+        if number == 0 or shown - known:
+            known |= shown
+            same = 0
+            yield index
+        else:
+            same += 1
         if page.is_closed():
             raise PageGone(page.url, "closed while it was scrolled")

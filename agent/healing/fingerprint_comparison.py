@@ -283,7 +283,10 @@ def _another_place(
         return None
     if read_link_target(known) is not None and "href" in anchors and not _destroys(known):
         return None
-    if not seen.twins and strong >= 2:
+    alone = kind_of(known) != "press" and not (known.row or seen.row)
+    if (
+        not seen.twins or alone
+    ) and strong >= 2:  # id and name of a field outside of rows: the key may be the page's title
         return None
     return f"{known.key[0][:60]!r} is not beside it"
 

@@ -192,6 +192,10 @@ class PageIndex:
     """The page has more elements than one scan reads; the elements at its end are missing."""
     further: Mapping[int, int] = field(default_factory=dict)
     """Position of the next element -> controls in rows of a list that were not read before it."""
+    form_rows: frozenset[int] = frozenset()
+    """Positions of the regions that are rows which lay out a form: they have a field or button that no row before has."""
+    values: Mapping[int, str] = field(default_factory=dict)
+    """Position of a field -> what it shows, at most 200 characters; neither secrets nor states of check boxes. Empty if not read."""
     query: ScanQuery | None = None
     """The query of the scan: elements that cannot match keep their positions but have no content. None: the
     scan read everything."""

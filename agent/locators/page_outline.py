@@ -1,7 +1,7 @@
 """An outline of a live page in few words: its headings, messages and controls, each control with a short reference.
 
-Of rows that repeat, the first few are listed, and those with a wanted text; the others are counted, as are controls behind an open
-dialog. Values of fields are not read.
+Of rows that repeat, the first few are listed, those that lay out a form, and those with a wanted text; the others are counted, as
+are controls behind an open dialog. Values of fields are not read (`agent.locators.field_values`).
 """
 
 from __future__ import annotations
@@ -256,7 +256,7 @@ def _list_further_rows(index: PageIndex, rows: int, wanted: Sequence[str]) -> se
     for at, region in enumerate(index.regions):
         if region.kind in _ROWS:
             seen[region.parent, region.kind] += 1
-            if seen[region.parent, region.kind] > rows:
+            if seen[region.parent, region.kind] > rows and at not in index.form_rows:
                 further[at] = region
     if not further or not texts:
         return {id(region) for region in further.values()}

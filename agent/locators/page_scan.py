@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from playwright.async_api import ElementHandle, Page
@@ -65,15 +66,22 @@ _STATES = tuple(_states(flags) for flags in range(512))
 
 
 async def scan_page(
-    page: Page, *, everything: bool = False, query: ScanQuery | None = None, rows: int = 0
+    page: Page,
+    *,
+    everything: bool = False,
+    query: ScanQuery | None = None,
+    rows: int = 0,
+    values: bool = False,
 ) -> PageIndex:
     """Return the index of the page as it is now, with its open shadow roots and same-origin frames.
 
     `everything` includes elements that no description can mean. `query` limits the scan to elements that
-    can match it. `rows`: how many rows or items of each list are read; 0: all. If the document is still being parsed, it is scanned again after parsing. Raises
-    `PageGone` and `ScriptFailed`.
+    can match it. `rows`: how many rows or items of each list are read, beside those that lay out a form; 0: all. `values`: also what
+    fields show. If the document is still being parsed, it is scanned again after parsing. Raises `PageGone` and `ScriptFailed`.
     """
-    options = json.dumps({"everything": everything, "question": query and query.for_page, "rows": rows})
+    options = json.dumps(
+        {"everything": everything, "question": query and query.for_page, "rows": rows, "values": values}
+    )
     data = await in_page_library.call(page, "index", options)
     if data["ready_state"] == "loading":
         await in_page_library.document_ready(page, PARSED_WITHIN_S)
@@ -89,6 +97,27 @@ async def fetch_element(page: Page, index: PageIndex, at: int) -> ElementHandle 
         if page.is_closed():
             raise in_page_library.translate_error(page, error) from error
         return None
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where the element of a selector is."""
+
+    visible: int
+    """How many elements that it means are visible."""
+    at: int | None
+    """The position of the only one in the index; None: there are several, or the index has not read it."""
+    css: str | None
+    """CSS that leads to that one alone."""
+    error: str | None
+
+
+async def find_standings(page: Page, index: PageIndex, selectors: Sequence[Selector]) -> list[Standing]:
+    """Return where the elements of selectors are among those of the index. One round trip, none without selectors."""
+    if not selectors:
+        return []
+    asked = json.dumps([selector.model_dump(mode="json") for selector in selectors])
+    return [Standing(**each) for each in await in_page_library.call(page, "standings", index.token, asked)]
 
 
 async def check_selectors(page: Page, index: PageIndex, pairs: Sequence[tuple[int, Selector]]) -> list[bool]:
@@ -129,6 +158,8 @@ def parse_page_index(data: dict[str, Any], query: ScanQuery | None = None) -> Pa
         ),
         truncated=data["truncated"],
         further=dict(data["further"]),
+        form_rows=frozenset(data["formRows"]),
+        values=dict(data["values"]),
         query=query,
     )
 

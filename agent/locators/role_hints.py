@@ -50,6 +50,10 @@ _FIELD_TYPES_WITHOUT_ROLE = frozenset({"date", "datetime-local", "month", "time"
 """Input types that have no role in ARIA."""
 
 
+ENTER = "enter_value"
+"""Stands for whatever enters a value: typing, choosing, ticking or naming a file."""
+
+
 def select_fitting_elements(
     elements: Iterable[IndexedElement], action: str | None
 ) -> tuple[IndexedElement, ...]:
@@ -84,7 +88,12 @@ def _takes_file(element: IndexedElement) -> bool:
     return element.tag == "input" and element.attributes.get("type", "").lower() == "file"
 
 
+def _takes_value(element: IndexedElement) -> bool:
+    return any(kind(element) for kind in (_types_text, _chooses, _ticks, _takes_file))
+
+
 _KINDS = {
+    ENTER: _takes_value,
     "fill": _types_text,
     "clear": _types_text,
     "append_text": _types_text,

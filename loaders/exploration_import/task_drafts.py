@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote
 
 from kb_schema.action_types import canonical
 from kb_schema.secret_fields import is_secret_name
@@ -133,6 +134,8 @@ class TaskDraft:
     def __init__(self, form: DraftForm, task_id: str, name: str, login: str | None) -> None:
         self._form, self._task_id, self._name, self._login = form, task_id, name, login
         self._taken: set[str] = set()
+        self._required: dict[str, str] = {}
+        """Element id -> the required input of a field."""
 
     def task(self) -> Task:
         """Return the task."""
@@ -154,6 +157,8 @@ class TaskDraft:
         for fields in _group_options(form.fields):
             spec = self._input(fields, required=any(each.element.element_id in needed for each in fields))
             inputs.append(spec)
+            if spec["required"] and len(fields) == 1:
+                self._required[fields[0].element.element_id] = str(spec["name"])
             steps += self._choose(fields, spec) if len(fields) > 1 else self._set(fields[0], spec)
         for drawn in form.lists:
             inputs.append(self._input(drawn.entries, required=False, label=drawn.label))
@@ -277,13 +282,27 @@ class TaskDraft:
         if self._task_id == SIGN_IN:
             yield _SIGNED_IN
             return
-        sent = [
-            name
-            for each in self._form.texts
-            if re.fullmatch(r"\w+", name := find_sent_name(each.control.offer))
-        ]
-        if self._form.method == "GET" and sent:
-            yield {"type": "url_matches", "pattern": f"[?&]{sent[0]}=[^&#]"}
+        if self._form.method != "GET" or not (
+            sent := [each for each in self._form.texts if find_sent_name(each.control.offer)]
+        ):
+            return
+        name = _spell_in_address(find_sent_name(sent[0].control.offer))
+        asked = {"type": "url_matches", "pattern": f"[?&]{name}=[^&#]"}
+        given = self._required.get(sent[0].element.element_id)
+        if given is None or len(self._form.texts) > 1:
+            yield asked
+        else:  # a form that only leads to the one that is named, such as an issue by its number
+            led_on = {"type": "url_matches", "pattern": f"/[A-Za-z_-]*{{{given}}}(?:[/?#]|$)"}
+            yield {"type": "any_of", "conditions": [asked, led_on]}
+
+
+def _spell_in_address(name: str) -> str:
+    """Return a pattern for a field's name in an address, where signs such as `@` may be percent-encoded."""
+    signs = (
+        each if re.fullmatch(r"\w", each) else f"(?:{re.escape(each)}|{quote(each, safe='')})"
+        for each in name
+    )
+    return "".join(signs)
 
 
 def _press(control: PlacedControl, row: str) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Annotated, Any, cast, get_type_hints
 from mcp.types import CallToolResult, InputRequiredResult, ToolAnnotations
 from pydantic import Field, JsonValue
 
+from agent.execution.persistence.checkpoint_state import CheckpointState
 from agent.execution.values.value_sources import build_task_value_request
 from kb_schema.knowledge_base import KnowledgeBase
 from kb_schema.objectives import Objective
@@ -100,6 +101,8 @@ async def run_task(
     if task_id is None and (job := _find_live_job(context, about)) is not None:
         job.questions.answer({**call.answers, **(inputs or {})})
         return await _follow_run(context, None, job, call, wait_seconds)
+    if task_id is None and goal is None and run_id is not None:
+        task_id = await _find_subject(context, website_id, run_id)
     if task_id is None:
         meant = await read_goal(
             goal, knowledge, context.executor.stores, context.plans, inputs or {}, confirmed=confirmed
@@ -170,6 +173,45 @@ def _refuse_secrets(given: Mapping[str, Any]) -> None:
         raise BadRequest(wrong, hint="leave the input out: secrets are set on the server")
 
 
+async def _find_subject(context: AgentToolContext, website_id: str, run_id: str) -> str:
+    """Return the task or workflow of a run. Raises `UnknownRun`, and `BadRequest` for a run of another website."""
+    live = context.executor.live(run_id)
+    if live is not None:
+        return live.run_request.subject
+    run = await context.executor.runs.run(run_id)
+    if run is None:
+        raise UnknownRun(run_id, [each.run_id for each in await context.executor.runs.runs(limit=5)])
+    if run.website_id != website_id:
+        raise BadRequest(f"run {run_id} is one of {run.website_id}", hint=f"use website_id {run.website_id}")
+    return run.subject
+
+
+async def check_resumed_values(executor: RunExecutor, run_id: str, given: Mapping[str, Any]) -> None:
+    """Raise `RunRequestRejected` without a checkpoint, and `BadRequest` for other values than the run began with.
+
+    A resumed run keeps its values: those that it has used are on the website already.
+    """
+    kept = await executor.runs.checkpoint(run_id)
+    if kept is None:
+        raise RunRequestRejected(
+            f"run {run_id} cannot be resumed: it has no checkpoint",
+            hint="call run_task without run_id, with all inputs",
+        )
+    state = CheckpointState.model_validate(kept.state)
+    frame = state.frames.get(state.task_id)
+    known = {**({} if frame is None else frame.values), **state.given}
+    other = [
+        name
+        for name, value in given.items()
+        if known.get(name) is not None and str(known[name]) != str(value)
+    ]
+    if other:
+        raise BadRequest(
+            f"run {run_id} goes on with the values that it began with; it has another {' and '.join(map(repr, other))}",
+            hint="leave inputs out to resume it, or call run_task without run_id, with all inputs, to begin anew",
+        )
+
+
 def _find_live_job(context: AgentToolContext, run_id: str | None) -> ExecutingRun | None:
     """Return the job in words whose question a call answers."""
     live = None if run_id is None else context.executor.live(run_id)
@@ -207,11 +249,7 @@ async def _resume_run(
         run_request = build_resume_request(run, base_url=base_url, values=given, decided=decided)
     except UserError as exc:
         raise RunRequestRejected(exc.message, hint="call run_task without run_id to start a new run") from exc
-    if await executor.runs.checkpoint(run_id) is None:
-        raise RunRequestRejected(
-            f"run {run_id} cannot be resumed: it has no checkpoint",
-            hint="call run_task without run_id, with all inputs",
-        )
+    await check_resumed_values(executor, run_id, given)
     return executor.begin(run_request)
 
 

@@ -24,6 +24,9 @@ RunAnswerState = Literal[
 """`input_required`: the run waits for an input. `interrupted`: its process has ended."""
 
 
+UNVERIFIED = "every step was done, but nothing that the task states shows its result: look at the page"
+
+
 class NeededInput(Model):
     """An input that a run waits for."""
 
@@ -66,6 +69,8 @@ class RunAnswer(Model):
     by: str | None = None
     """The process that executes it, if it is another one."""
     duration_ms: float | None = None
+    address: str | None = None
+    """Where the page was last, if this server executed the run; its tab is closed."""
     next: str | None = None
     """The suggested next call."""
 
@@ -73,7 +78,11 @@ class RunAnswer(Model):
     def text(self) -> str:
         """Return the answer as text."""
         over = self.state not in ("running", "input_required")
-        evidence = f", {self.evidence}" if over and self.evidence is not None else ""
+        evidence = (
+            f", {self.evidence}"
+            if over and self.evidence is not None and self.evidence.value != self.state
+            else ""
+        )
         version = f", version {self.workflow_version}" if self.workflow_version else ""
         lines = [
             f"{self.subject}{version}: {self.state}{evidence} ({self.steps_done} steps done), run_id {self.run_id}"
@@ -84,7 +93,10 @@ class RunAnswer(Model):
             lines.append(f"executed by {self.by}")
         lines += [f"needs {need.name}: {need.question or need.name}" for need in self.needs]
         lines += [f"{name} = {value}" for name, value in self.outputs.items()]
+        lines += [f"ended at {self.address}"] if self.address and over else []
         lines += [each for each in (self.error, self.hint) if each]
+        if self.state == "unverified" and not self.error:
+            lines.append(UNVERIFIED)
         if self.next:
             lines.append(f"next: {self.next}")
         return "\n".join(lines)

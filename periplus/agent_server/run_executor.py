@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Self
 
 from playwright.async_api import Browser, BrowserContext
 
-from agent.events import Event, StepEnded, StepStarted
+from agent.events import ActionDone, Event, StepEnded, StepStarted
 from agent.execution.stop_request import RunStopped, StopRequest
 from agent.inferencer import ModelInferencer
 from kb_schema.owner_folders import make_owner_folder
@@ -63,6 +63,8 @@ class ExecutingRun:
         self.steps = 0
         """The number of finished steps, including those of called tasks."""
         self.doing: str | None = None
+        self.address: str | None = None
+        """Where the page was after the last action, without secrets."""
         self._next: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._task: asyncio.Task[RunResult] | None = None
 
@@ -116,6 +118,8 @@ class ExecutingRun:
                 self.doing = f"{task}: {step} ({number}/{total})"
             case StepEnded():
                 self.steps += 1
+            case ActionDone(url_after=address, beside=False):
+                self.address = address
             case _:
                 return
         self._changed()
@@ -180,6 +184,11 @@ class RunExecutor:
         """Return the run if this server started it and it has not ended."""
         found = self._lives.get(run_id)
         return None if found is None or found.over else found
+
+    def address(self, run_id: str) -> str | None:
+        """Return where the page of a run that this server started was last."""
+        found = self._lives.get(run_id)
+        return None if found is None else found.address
 
     def error(self, run_id: str) -> BaseException | None:
         """Return why a run that this server started has no result."""

@@ -76,6 +76,7 @@ async def _build_answer_from_store(executor: RunExecutor, run: StoredRun) -> Run
         hint=None if held is not None else run.hint,
         by=None if held is None else str(held.owner),
         duration_ms=run.duration_ms,
+        address=executor.address(run.run_id),
         next=next_call,
     )
 

@@ -85,6 +85,8 @@ class SeenPage:
     """Lines about what only a person can do, and about the tools that the page offers."""
     head: str = ""
     """Title and address, as the client was told them."""
+    values: Mapping[str, str] = field(default_factory=dict)
+    """Reference or element id -> what the field shows; no secrets."""
 
 
 @dataclass(slots=True, eq=False)
@@ -265,6 +267,10 @@ class BrowserTabs:
             session.bus.listen(recorder, pages=True)
             stack.push_async_callback(recorder.close)
             yield session, TaskRunner(session, keeping=RunStoreKeeping(self._runs)), folder
+
+    async def knowledge(self, website_id: str) -> KnowledgeBase:
+        """Return what is known of a website. Raises `UnknownName`."""
+        return (await self._views.current(website_id)).view.knowledge
 
     async def take_followed(self, tab: BrowserTab) -> BrowserTab:
         """Return the tab that an act in `tab` opened, now the present one. `tab` keeps its own page."""

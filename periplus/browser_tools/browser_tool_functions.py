@@ -12,8 +12,10 @@ from mcp.types import CallToolResult, ToolAnnotations
 from pydantic import Field, JsonValue
 
 from agent.errors import AgentError
+from agent.execution.effects.person_handover import PRESSES
 from agent.execution.navigation_tasks import reach_screen
 from agent.execution.single_actions import perform_single_action
+from agent.locators.role_hints import ENTER
 from agent.page.errors import PageError
 from kb_schema.base import Model
 from kb_schema.run_records import RunResult
@@ -31,6 +33,7 @@ from periplus.browser_tools.page_acts import (
     check_danger,
     choose_action,
     find_target,
+    has_sent_form,
     list_errors,
     perform_act,
 )
@@ -38,8 +41,7 @@ from periplus.browser_tools.page_look import look_at
 from periplus.browser_tools.page_reading import read_page
 from periplus.browser_tools.page_tool_acts import call_tool_of_page
 from periplus.browser_tools.page_tool_list import PREFIX
-
-UNEXPECTED = "if that is meant, call act again with expects: accept, dismiss or new_tab"
+from periplus.browser_tools.screen_arrival import doubt_screen, open_own_address
 
 Tab = Annotated[str | None, Field(description="Of `tabs`; default: the present one")]
 Short = Annotated[str, Field(min_length=1, max_length=500)]
@@ -84,14 +86,20 @@ async def go_to(
             raise BadRequest(
                 "the page is of no known website", hint="open a page of the website with url first"
             )
+        before = working.page.url
         try:
             result = await reach_screen(engine, str(screen))
+            if result.complete and not inputs and working.page.url != before:
+                await open_own_address(engine, str(screen))
+            known = await tabs.knowledge(working.website_id)
+            doubt = await doubt_screen(session, str(screen), known) if result.complete else ""
         except (AgentError, PageError) as exc:
             raise ActFailed(
                 f"{screen} was not reached: {exc}", hint=getattr(exc, "hint", None) or "call look"
             ) from exc
         await tabs.follow(working)
-        return await _answer(working, told=_say(result, f"at {screen}"))
+        told = f"at {screen}, not verified: {doubt}" if doubt else _say(result, f"at {screen}")
+        return await _answer(working, told=told, error=not result.complete)
 
 
 async def act(
@@ -134,25 +142,26 @@ async def act(
             if secret is not None or action is not None:
                 raise BadRequest("a page's tool takes a value only", hint="leave action and secret out")
             return await _call_tool(tabs, working, element, value, expects, sure=sure)
-        target = await find_target(working, element, action)
+        wanted = action or ("click" if value is None and secret is None else ENTER)
+        target = await find_target(working, element, wanted)
         chosen = choose_action(target, action, value, secret=secret is not None)
         await check_danger(working, target, chosen, sure=sure)
         if secret is not None:
             _check_secret_place(working, target)
         if target.secret and value is not None:
             working.working_session()[0].context.keep_secret(value)
-        result = await perform_act(working, target, chosen, value, secret, expects)
-        if not result.complete:
-            hint = UNEXPECTED if "in the step's action" in (result.hint or "") else result.hint
-            told = f"{chosen} {target.name or element!r} did not come off: {result.error}"
-            return await _answer(working, told=f"{told}; {hint}" if hint else told, error=True)
-        told = f"done: {chosen} {target.name or element!r}"
+        url = working.page.url
+        outcome = await perform_act(working, target, chosen, value, secret, expects)
+        if outcome.failed:
+            return await _answer(working, told=outcome.told, error=True)
+        told = outcome.told
         if expects == "new_tab":
             opened = await tabs.take_followed(working)
             return await _answer(opened, told=f"{told}; this is the new tab")
         await tabs.follow(working)
-        if chosen in ("click", "double_click", "press") and (said := await list_errors(working.page)):
-            told = f"{told}, and the page shows {'; '.join(map(repr, said))}"
+        if chosen in PRESSES and (said := await list_errors(working.page)):
+            told = f"the page shows {'; '.join(map(repr, said))}; {told}"
+            return await _answer(working, told=told, error=has_sent_form(working.page, url))
         return await _answer(working, told=told)
 
 
@@ -169,8 +178,7 @@ async def read(
     """Read a field, a text, or a table (as rows by column) from the page."""
     async with tabs.working_tab(tab) as working:
         session, _ = working.working_session()
-        found = await read_page(working, what)
-        text = found if isinstance(found, str) else json.dumps(found, ensure_ascii=False)
+        text = await read_page(working, what)
         return _result(PageAnswer(tab=working.tab_id, page=str(session.context.redact(text))))
 
 

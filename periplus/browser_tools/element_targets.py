@@ -5,7 +5,7 @@ For clients whose tools take something else than our ids: a reference of their o
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from kb_schema.tool_answers import ElementAction
@@ -14,6 +14,7 @@ _FIELDS = frozenset({"textbox", "searchbox", "spinbutton", "combobox", "slider"}
 _CHOSEN_FROM = frozenset({"combobox", "listbox", "radiogroup"})
 _TICKED = frozenset({"checkbox", "radio", "switch", "menuitemcheckbox", "menuitemradio"})
 _PRESSED = _TICKED | {"button", "link", "menuitem", "tab", "option", "treeitem", "combobox"}
+ENTERED = _FIELDS | _CHOSEN_FROM | frozenset({"checkbox", "radio", "switch"})
 _ROLES = {
     "fill": _FIELDS,
     "type": _FIELDS,
@@ -43,15 +44,25 @@ class NamedElement:
 def find_targets(actions: Iterable[ElementAction], elements: Iterable[NamedElement]) -> dict[str, str]:
     """Return element id -> target for each element that exactly one element of the page fits.
 
-    Its name is the label, or begins with the label's words, as that of a card does. An element whose name is on the page
-    twice is left out: none is better than the wrong one.
+    An element whose name is on the page twice is left out: none is better than the wrong one.
     """
-    found: dict[str, str] = {}
+    fitting = find_fitting(actions, elements)
+    return {element_id: found[0].target for element_id, found in fitting.items() if len(found) == 1}
+
+
+def find_fitting(
+    actions: Iterable[ElementAction], elements: Iterable[NamedElement]
+) -> dict[str, list[NamedElement]]:
+    """Return element id -> the elements of the page that fit it, where there are any.
+
+    Their name is the label, or begins with the label's words, as that of a card does.
+    """
+    found: dict[str, list[NamedElement]] = {}
     by_name: dict[str, list[NamedElement]] = {}
     for element in elements:
         by_name.setdefault(_plain(element.name), []).append(element)
     for action in actions:
-        if not action.element_id or action.element_id in found:
+        if not action.element_id or len(found.get(action.element_id, ())) == 1:
             continue
         roles = _ROLES.get(action.action_type, _ANY)
         for words in map(_plain, list_names(action)):
@@ -59,10 +70,19 @@ def find_targets(actions: Iterable[ElementAction], elements: Iterable[NamedEleme
             if not fitting and words and roles is _PRESSED:
                 begun = [name for name in by_name if name.startswith(f"{words} ")]
                 fitting = [each for name in begun for each in by_name[name] if each.role in roles]
+            if fitting and (len(fitting) == 1 or action.element_id not in found):
+                found[action.element_id] = fitting
             if len(fitting) == 1:
-                found[action.element_id] = fitting[0].target
                 break
     return found
+
+
+def list_other_fields(
+    elements: Iterable[NamedElement], fitting: Mapping[str, Sequence[NamedElement]]
+) -> list[NamedElement]:
+    """Return the fields of a page that fit no element of the knowledge base."""
+    known = {id(each) for found in fitting.values() for each in found}
+    return [each for each in elements if each.role in ENTERED and id(each) not in known]
 
 
 def list_names(action: ElementAction) -> tuple[str, ...]:

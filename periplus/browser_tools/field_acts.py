@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from agent.locators.role_hints import ENTER
 from mcp_server.errors import BadRequest
 from periplus.browser_tools.browser_tabs import BrowserTab
 from periplus.browser_tools.errors import ActFailed, NotFoundOnPage
@@ -42,13 +43,13 @@ async def _fill_field(tab: BrowserTab, element: str, value: FieldValue) -> str:
     if element.startswith(PREFIX) or not element.strip():
         raise BadRequest(f"{element!r} is no field", hint="name fields only")
     text = str(value).lower() if isinstance(value, bool) else str(value)
-    target = await find_target(tab, element, None)
+    target = await find_target(tab, element, ENTER)
     action = choose_action(target, None, text, secret=False)
     if action not in _ENTERS:
         raise ActFailed(f"{element!r} is no field", hint="name fields only")
     if target.secret:
         tab.working_session()[0].context.keep_secret(text)
-    result = await perform_act(tab, target, action, text)
-    if not result.complete:
-        raise ActFailed(f"{action} did not come off: {result.error}", hint=result.hint)
+    outcome = await perform_act(tab, target, action, text)
+    if outcome.failed:
+        raise ActFailed(outcome.told)
     return target.name or element

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from typing import Literal
+from urllib.parse import urlsplit
 
 from playwright.async_api import Page
 
@@ -16,20 +17,23 @@ from agent.dangers.press_surroundings import (
     read_surroundings,
 )
 from agent.errors import AgentError
+from agent.execution.execution_ports import LoneAction
 from agent.execution.single_actions import perform_single_action
 from agent.locators.element_descriptions import ElementDescription
 from agent.locators.page_fingerprints import PageFingerprints
 from agent.locators.page_index import IndexedElement, PageIndex
 from agent.locators.page_scan import scan_page
+from agent.locators.role_hints import ENTER
 from agent.locators.stable_selectors import choose_selectors
 from agent.locators.target_discovery import AmbiguousElement, DiscoveredElement, discover_element
 from agent.page.errors import PageError
 from agent.page.page_refusals import read_refusal_signs
+from agent.page.page_writes import watch_writes
 from kb_schema import action_types
 from kb_schema.fingerprints import Fingerprint
-from kb_schema.run_records import RunResult
 from kb_schema.secret_fields import is_secret_name
 from kb_schema.selectors import Selector
+from periplus.browser_tools.act_failures import describe_failure, is_only_unexpected
 from periplus.browser_tools.browser_tabs import BrowserTab
 from periplus.browser_tools.errors import ActFailed, NeedsConfirmation, NotFoundOnPage
 from periplus.browser_tools.page_look import find_ref
@@ -39,8 +43,11 @@ REF = re.compile(r"e\d+")
 _YES = frozenset({"true", "yes", "on", "checked", "1"})
 Expected = Literal["accept", "dismiss", "new_tab"]
 """What an act leads to besides a change of the page: a dialog that is answered so, or a tab."""
+_SHOWN_AT_ONCE = 200
 MOST_ERRORS = 3
 LONGEST_ERROR = 200
+_KINDS = frozenset({"button", "link", "tab", "checkbox", "switch", "radio", "slider"})
+"""Roles that may follow the words for an element (`agent.locators.role_hints`)."""
 ASKED = frozenset({"deletes", "pays", "sends"})
 """What a client has to be sure of."""
 
@@ -59,6 +66,14 @@ class ActTarget:
     """Whether what is typed there is a secret: it is kept out of traces and answers."""
 
 
+@dataclass(frozen=True, slots=True)
+class ActOutcome:
+    """What to tell of an act."""
+
+    told: str
+    failed: bool = False
+
+
 async def find_target(tab: BrowserTab, element: str, action: str | None) -> ActTarget:
     """Return the element that a reference, an element id of the present screen or plain words mean.
 
@@ -72,21 +87,30 @@ async def find_target(tab: BrowserTab, element: str, action: str | None) -> ActT
         label = str(listed.metadata.get("label") or element.replace("_", " "))
         return ActTarget(element, label, "", listed.type, secret=is_secret_name(label))
     found = await discover_element(tab.page, ElementDescription(element, action))
+    if action == ENTER and not isinstance(found, DiscoveredElement | AmbiguousElement):
+        found = await discover_element(tab.page, ElementDescription(element))
     if isinstance(found, DiscoveredElement):
         return _target(found.selector, found.element)
     if isinstance(found, AmbiguousElement):
-        raise NotFoundOnPage(
-            found.reason, hint="name the region, as in Delete@row Bob, or use a reference of look"
-        )
+        raise NotFoundOnPage(found.reason, hint=_advise(element, found))
     hints = f"; like it: {', '.join(found.hints)}" if found.hints else ""
     raise NotFoundOnPage(f"{element!r}: {found.reason}{hints}", hint="call look with whole: true")
+
+
+def _advise(element: str, found: AmbiguousElement) -> str:
+    """Return how to name one of several elements: by its kind where that alone tells them apart."""
+    roles = [each.element.role or "" for each in found.candidates]
+    kinds = [f"{element} {role}" for role in roles if role in _KINDS and roles.count(role) == 1]
+    if kinds:
+        return f"name its kind: {' or '.join(kinds)}"
+    return "name the region, as in Delete@row Bob, or use a reference of look"
 
 
 async def _find_referred(tab: BrowserTab, ref: str) -> ActTarget:
     known = find_ref(tab, ref)
     if known is None:
         raise NotFoundOnPage(
-            f"no element {ref} in the last look", hint="call look; references are those of the last look"
+            f"no element {ref} in the last look", hint="call look with whole: true for the present references"
         )
     before, at = known
     element = before.elements[at]
@@ -97,9 +121,11 @@ async def _find_referred(tab: BrowserTab, ref: str) -> ActTarget:
             same = [each.at for each in now.interactive if _identity(each) == _identity(element)]
             selector = await _choose_selector(tab, now, same[0]) if len(same) == 1 else None
     except PageError as exc:
-        raise NotFoundOnPage(f"{ref} is from a page that is gone", hint="call look") from exc
+        raise NotFoundOnPage(f"{ref} is from a page that is gone", hint="call look with whole: true") from exc
     if selector is None:
-        raise NotFoundOnPage(f"{ref} ({_called(element)!r}) is not on the page any more", hint="call look")
+        raise NotFoundOnPage(
+            f"{ref} ({_called(element)!r}) is not on the page any more", hint="call look with whole: true"
+        )
     return _target(selector, element, PageFingerprints(before).of(at))
 
 
@@ -181,13 +207,19 @@ async def perform_act(
     value: str | None,
     secret: str | None = None,
     expects: Expected | None = None,
-) -> RunResult:
-    """Perform the act with all checks of a task's step. Raises `ActFailed` where there is no result."""
-    _, engine = tab.working_session()
+) -> ActOutcome:
+    """Perform the act with all checks of a task's step, and nothing else: the page is left to the client.
+
+    Raises `ActFailed` where nothing could be begun.
+    """
+    session, engine = tab.working_session()
     if value is not None and action in ("check", "uncheck", "click"):
         value = None
+    alone = LoneAction()
+    name = target.name or target.role or target.tag or "the element"
+    did, url = f"{action} {name!r}", tab.page.url
     try:
-        return await perform_single_action(
+        result = await perform_single_action(
             engine,
             action,
             target.target,
@@ -195,9 +227,28 @@ async def perform_act(
             secret=secret,
             expects=expects,
             fingerprint=target.fingerprint,
+            alone=alone,
         )
     except (AgentError, PageError) as exc:
-        raise ActFailed(str(exc), hint=getattr(exc, "hint", None) or "call look") from exc
+        alone.failure = exc
+        told = describe_failure(did, name, alone, str(exc), getattr(exc, "hint", None))
+        raise ActFailed(str(session.context.redact(told))) from exc
+    if result.complete:
+        return ActOutcome(f"done: {did}")
+    if not alone.said and is_only_unexpected(alone) and tab.page.url != url:
+        return ActOutcome(f"done: {did}; it led elsewhere than the knowledge base says")
+    told = describe_failure(did, name, alone, result.error or "", result.hint)
+    return ActOutcome(str(session.context.redact(told)), failed=True)
+
+
+def has_sent_form(page: Page, url: str) -> bool:
+    """Whether the last press sent a form that was answered with a page of the same path, and not with a redirect.
+
+    With an error on that page, it was refused, also if the error stood there before. `url`: the address before.
+    """
+    writes = watch_writes(page).writes
+    same = urlsplit(page.url).path == urlsplit(url).path
+    return same and any(write.document and write.status == _SHOWN_AT_ONCE for write in writes)
 
 
 async def list_errors(page: Page) -> list[str]:

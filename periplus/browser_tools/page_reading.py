@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from playwright.async_api import ElementHandle
 from playwright.async_api import Error as PlaywrightError
 
-from agent.healing.element_wait import GLANCE_S
 from agent.locators.page_index import RegionKind
-from agent.locators.page_scan import fetch_element, scan_page
+from agent.locators.page_scan import fetch_element, find_standings, scan_page
+from agent.locators.role_hints import ENTER
 from agent.locators.word_comparison import normalize_words
-from agent.page.actionability_gate import ElementVanished, PassedElement, judge_element
-from agent.page.errors import GateFailed
 from kb_schema.selectors import Selector
 from periplus.browser_tools.browser_tabs import BrowserTab
 from periplus.browser_tools.errors import NotFoundOnPage
@@ -21,15 +22,23 @@ from periplus.browser_tools.page_look import find_ref
 
 MOST_ROWS = 200
 MOST_CHARACTERS = 12_000
-_READ = """(el, most) => {
+_FROM = re.compile(r"(?P<what>.*?)\s*\bfrom (?P<unit>row|character) (?P<start>[1-9]\d{0,8})", re.IGNORECASE)
+"""How a client reads on: `table from row 201`, `page from character 12001`."""
+_PAGE = "page"
+_READ = """(el, [start, most]) => {
   const text = (node) => (node.innerText || "").replace(/[ \\t\\u00a0]+/g, " ").replace(/\\s*\\n\\s*/g, "\\n").trim();
+  const cellText = (cell) => {
+    const lists = [...cell.querySelectorAll("select")];
+    return lists.length ? lists.map((each) => [...each.selectedOptions].map((one) => one.label).join(", ")).join("; ") : text(cell);
+  };
   const table = el.closest("table") || el.querySelector("table");
   if (table && (el === table || el.contains(table))) {
     const rows = [...table.rows].filter((row) => row.getClientRects().length > 0);
     const head = rows.find((row) => [...row.cells].every((cell) => cell.localName === "th"));
     const names = head ? [...head.cells].map((cell, at) => text(cell) || `column ${at + 1}`) : [];
-    const body = rows.filter((row) => row !== head).slice(0, most);
-    return {rows: body.map((row) => Object.fromEntries([...row.cells].map((cell, at) => [names[at] || `column ${at + 1}`, text(cell)])))};
+    const all = rows.filter((row) => row !== head);
+    const body = all.slice(start, start + most);
+    return {total: all.length, rows: body.map((row) => Object.fromEntries([...row.cells].map((cell, at) => [names[at] || `column ${at + 1}`, cellText(cell)])))};
   }
   if (el.localName === "select") return {text: [...el.selectedOptions].map((each) => each.label).join(", ")};
   if (["checkbox", "radio"].includes(el.type)) return {text: el.checked ? "checked" : "unchecked"};
@@ -38,23 +47,64 @@ _READ = """(el, most) => {
 }"""
 
 
-async def read_page(tab: BrowserTab, what: str | None) -> str | list[dict[str, str]]:
-    """Return the text of an element, the value of a field, or the rows of a table. Raises `NotFoundOnPage`.
+async def read_page(tab: BrowserTab, what: str | None) -> str:
+    """Return the text of an element, the value of a field, or the rows of a table as JSON. Raises `NotFoundOnPage`.
 
-    `what`: a reference, an element id or words; None: the whole page's text.
+    `what`: a reference, an element id or words; None: the whole page's text. What is too long ends with a line that says how much
+    there is and how to read on.
     """
-    handle = await tab.page.query_selector("body") if what is None else await _find(tab, what)
+    named, start = _split(what)
+    handle = await tab.page.query_selector("body") if named is None else await _find(tab, named)
     if handle is None:
         raise NotFoundOnPage(f"{what!r} is not on the page any more", hint="call look")
-    if what is None:
-        return (await handle.inner_text())[:MOST_CHARACTERS]
     try:
-        found: dict[str, Any] = await handle.evaluate(_READ, MOST_ROWS)
+        if named is None:
+            found: dict[str, Any] = {"text": await handle.inner_text()}
+        else:
+            found = await handle.evaluate(_READ, [start, MOST_ROWS])
     except PlaywrightError as exc:
         raise NotFoundOnPage(f"{what!r} is not on the page any more", hint="call look") from exc
     if "rows" in found:
-        return [{str(name): str(value) for name, value in row.items()} for row in found["rows"]]
-    return str(found["text"])[:MOST_CHARACTERS]
+        return _say_rows(found["rows"], found["total"], start, str(named))
+    return _say_text(str(found["text"]), start, _PAGE if named is None else named)
+
+
+def _split(what: str | None) -> tuple[str | None, int]:
+    """Return what is meant and how many rows or characters of it are passed over."""
+    continued = None if what is None else _FROM.fullmatch(what.strip())
+    if continued is None:
+        return what, 0
+    named = continued["what"]
+    whole = continued["unit"].casefold() == "character" and named.casefold() in ("", _PAGE)
+    return None if whole else named or "table", int(continued["start"]) - 1
+
+
+def _say_rows(rows: Sequence[Mapping[str, str]], total: int, start: int, named: str) -> str:
+    """Return rows as JSON, as many as fit; then which they are if these are not all."""
+    kept: list[Mapping[str, str]] = []
+    used = 0
+    for row in rows:
+        used += len(json.dumps(row, ensure_ascii=False)) + 2
+        if kept and used > MOST_CHARACTERS:
+            break
+        kept.append(row)
+    text = json.dumps(kept, ensure_ascii=False)
+    end = start + len(kept)
+    if end < total:
+        return f'{text}\nrows {start + 1} to {end} of {total}; the next: read "{named} from row {end + 1}"'
+    return f"{text}\nrows {start + 1} to {end} of {total}, the last" if start else text
+
+
+def _say_text(text: str, start: int, named: str) -> str:
+    """Return a text from a character on, as much as fits, up to the end of a line or a word."""
+    left = text[start:]
+    if len(left) <= MOST_CHARACTERS:
+        return left
+    cut = left[:MOST_CHARACTERS]
+    end = max(cut.rfind("\n"), cut.rfind(" "))
+    cut = cut[:end] if end > MOST_CHARACTERS // 2 else cut
+    end = start + len(cut)
+    return f'{cut}\ncharacters {start + 1} to {end} of {len(text)}; the next: read "{named} from character {end + 1}"'
 
 
 async def _find(tab: BrowserTab, what: str) -> ElementHandle | None:
@@ -63,11 +113,13 @@ async def _find(tab: BrowserTab, what: str) -> ElementHandle | None:
         return table
     if (referred := find_ref(tab, what)) is not None:
         return await fetch_element(tab.page, *referred)
-    target = (await find_target(tab, what, None)).target
+    target = (await find_target(tab, what, ENTER)).target
     session, _ = tab.working_session()
     if isinstance(target, str):
         target = (await session.elements())[target].selector
-    return await _resolve(tab, target)
+    if target.parameterized:
+        raise NotFoundOnPage(f"{what!r} is an element of each row", hint="name the row, or read the table")
+    return await _resolve(tab, what, target)
 
 
 async def _find_table(tab: BrowserTab, what: str) -> ElementHandle | None:
@@ -88,9 +140,16 @@ async def _find_table(tab: BrowserTab, what: str) -> ElementHandle | None:
     return await fetch_element(tab.page, index, chosen.element)
 
 
-async def _resolve(tab: BrowserTab, selector: Selector) -> ElementHandle | None:
-    try:
-        judged = await judge_element(tab.page, selector, timeout_s=GLANCE_S, keep=True)
-        return (await PassedElement(tab.page, judged).gated()).element
-    except (GateFailed, ElementVanished):
-        return None
+async def _resolve(tab: BrowserTab, what: str, selector: Selector) -> ElementHandle | None:
+    """Return the only visible element of a selector; to read it, nothing has to pass the gate. Raises `NotFoundOnPage` for several."""
+    for everything in (False, True):
+        index = await scan_page(tab.page, everything=everything)
+        (standing,) = await find_standings(tab.page, index, [selector])
+        if standing.at is not None:
+            return await fetch_element(tab.page, index, standing.at)
+        if standing.visible > 1:
+            raise NotFoundOnPage(
+                f"{what!r} means {standing.visible} elements of the page",
+                hint="name the row, or use a reference of look",
+            )
+    return None

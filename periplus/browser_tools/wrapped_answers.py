@@ -6,7 +6,7 @@ Only the end of an answer is read: what comes before it (results of scripts, con
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +27,10 @@ _SNAPSHOT = re.compile(
 _LINE = re.compile(r'^\s*- \'?(?P<role>[a-z]+)(?: "(?P<name>(?:[^"\\]|\\.)*)")?(?P<rest>.*)$')
 _REF = re.compile(r"\[ref=(\w+)\]")
 _MESSAGES = frozenset({"alert", "status", "dialog", "alertdialog"})
+_UNNAMED = frozenset({"textbox", "searchbox", "combobox", "listbox", "spinbutton", "checkbox"})
+_TITLES = frozenset({"rowheader", "columnheader", "cell", "text", "generic", "strong"})
+"""Parts of a row that may say what its field is."""
+MOST_FIELDS, LONGEST_NAME = 15, 40
 MOST_MESSAGES, LONGEST_MESSAGE = 5, 200
 
 
@@ -63,12 +67,25 @@ def find_answered_page(text: str, folder: Path) -> AnsweredPage | None:
 
 
 def list_named_elements(snapshot: str) -> Iterator[NamedElement]:
-    """Yield the elements of a snapshot that have a name and a reference."""
+    """Yield the elements of a snapshot that have a name and a reference; a field without a name has that of its row."""
+    label, depth_of_row = "", -1
     for line in snapshot.splitlines():
         found = _LINE.match(line)
-        ref = _REF.search(found["rest"]) if found is not None else None
-        if found is not None and ref is not None and found["name"]:
-            yield NamedElement(found["role"], found["name"].replace('\\"', '"'), ref[1])
+        if found is None:
+            continue
+        depth = len(line) - len(line.lstrip())
+        if depth <= depth_of_row:
+            label, depth_of_row = "", -1
+        if found["role"] in ("row", "listitem"):
+            label, depth_of_row = "", depth
+        ref, name = _REF.search(found["rest"]), (found["name"] or "").replace('\\"', '"')
+        if ref is not None and name:
+            yield NamedElement(found["role"], name, ref[1])
+        elif ref is not None and label and found["role"] in _UNNAMED:
+            yield NamedElement(found["role"], label, ref[1])
+        told = name or ("" if ref else found["rest"].rpartition(": ")[2].strip())
+        if depth_of_row >= 0 and found["role"] in _TITLES and told:
+            label = told
 
 
 def list_messages(snapshot: str) -> list[str]:
@@ -97,10 +114,22 @@ def _say(line: str) -> str:
     return f"{found['name'] or ''} {found['rest'].rpartition(': ')[2] if ': ' in found['rest'] else ''}"
 
 
-def put_summary(text: str, page: AnsweredPage, known: str, targets: Mapping[str, str]) -> str:
-    """Return the answer with a summary in the place of the snapshot."""
+def put_summary(
+    text: str,
+    page: AnsweredPage,
+    known: str,
+    targets: Mapping[str, str],
+    fields: Sequence[NamedElement] = (),
+) -> str:
+    """Return the answer with a summary in the place of the snapshot. `fields`: those that the knowledge base does not have."""
     lines = ["### Snapshot", f"A page that Periplus knows. The whole snapshot: {WHOLE}.", known]
     if targets:
         lines.append("targets: " + ", ".join(f"{name}={ref}" for name, ref in targets.items()))
+    if fields:
+        more = f" and {len(fields) - MOST_FIELDS} more" if len(fields) > MOST_FIELDS else ""
+        told = ", ".join(
+            f'{each.role} "{each.name[:LONGEST_NAME]}"={each.target}' for each in fields[:MOST_FIELDS]
+        )
+        lines.append(f"fields that it does not know: {told}{more}")
     lines += [f"! {each}" for each in list_messages(page.snapshot)]
     return text[: page.start] + "\n".join(lines) + text[page.end :]

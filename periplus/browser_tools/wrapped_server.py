@@ -19,9 +19,9 @@ from mcp.types import CallToolResult, InputRequiredResult, TextContent, Tool, To
 from kb_schema.tool_answers import AvailableActions
 from kb_schema.url_patterns import origin_of
 from kb_store import Stores
-from mcp_server.descriptions.answer_text import render_actions
 from mcp_server.knowledge.view_cache import ViewCache
-from periplus.browser_tools.element_targets import find_targets
+from periplus.browser_tools.element_targets import find_fitting, list_other_fields
+from periplus.browser_tools.known_page import describe_actions
 from periplus.browser_tools.websites_by_origin import find_website
 from periplus.browser_tools.wrapped_answers import (
     WHOLE,
@@ -102,11 +102,16 @@ class WrappedServer(MCPServer[Any]):
         on = await self._ask(website_id, snapshot=given, detail="working")
         if on is None or on.screen_id is None or on.ambiguous:
             return text
-        short = await self._ask(website_id, screen_id=on.screen_id, detail="summary")
-        if short is None:
-            return text
-        targets = find_targets(on.actions, list_named_elements(page.snapshot))
-        return put_summary(text, page, render_actions(short), targets)
+        elements = list(list_named_elements(page.snapshot))
+        fitting = find_fitting(on.actions, elements)
+        shown = [each for each in on.actions if each.element_id in fitting]
+        known, named = describe_actions(on, shown, more_with=WHOLE)
+        targets = {
+            str(each.element_id): fitting[each.element_id][0].target
+            for each in named
+            if each.element_id and len(fitting[each.element_id]) == 1
+        }
+        return put_summary(text, page, known, targets, list_other_fields(elements, fitting))
 
     async def _ask(self, website_id: str, **given: Any) -> AvailableActions | None:
         try:

@@ -187,4 +187,5 @@ class RefusalWatch:
             did_not_happen=refusal.did_not_happen,
             status=refusal.status,
             server_error=refusal.server_error,
+            said=str(refusal),
         )

@@ -4,6 +4,7 @@
 const TEXT_LENGTH = 200;
 const MOST_ELEMENTS = 20000;
 const LOOKS_KEPT = 3;
+const MOST_FORM_KINDS = 60; // fields and buttons of one form that its rows lay out
 const looks = new Map(); // token -> elements of that look, for Python to fetch
 const KEPT_ATTRIBUTES = new Set([
   "id", "class", "name", "type", "href", "src", "placeholder", "title", "alt", "role", "aria-label", "autocomplete",
@@ -24,10 +25,11 @@ const FLAG = { visible: 1, interactive: 2, enabled: 4, required: 8, tickable: 16
  * @param everything whether to include elements without meaning for a person.
  * @param question the query, to read only possible matches (9_asked.js); null: read everything.
  * @param rows how many rows or items of each list are read; the controls of the others are counted. 0: all.
+ * @param values whether what fields show is read.
  */
-function pageIndex(everything, question = null, rows = 0) {
+function pageIndex(everything, question = null, rows = 0, values = false) {
   const walk = {
-    rows: [], mostRows: rows, rowsOf: new Map(), further: [],
+    rows: [], mostRows: rows, rowsOf: new Map(), further: [], formKinds: new Map(), formRows: [],
     look: newLook(), everything, asked: question === null ? null : askedFor(question),
     elements: [], rootAt: [], operable: [], regions: [], roots: [], path: [], parent: -1, root: 0,
     inside: false, pointer: false, shut: false, cell: null, row: -1, dx: 0, dy: 0, full: false,
@@ -38,7 +40,7 @@ function pageIndex(everything, question = null, rows = 0) {
   if (walk.asked) readRegionsAround(walk);
   else for (const region of walk.regions) textsOf(region, walk);
   const token = remember(walk.elements);
-  return { ...pageFacts(), token, elements: walk.rows, regions: walk.regions, roots: walk.roots, truncated: walk.full, further: walk.further };
+  return { ...pageFacts(), token, elements: walk.rows, regions: walk.regions, roots: walk.roots, truncated: walk.full, further: walk.further, formRows: walk.formRows, values: values ? shownValues(walk.elements) : [] };
 }
 
 /** Store the elements of an index for later calls from Python; return its token. */
@@ -55,7 +57,8 @@ function walkElement(el, walk) {
   const before = { parent: walk.parent, inside: walk.inside, pointer: walk.pointer, shut: walk.shut, cell: walk.cell, row: walk.row, front: walk.front };
   walk.front = walk.front || walk.layers.includes(el);
   const role = roleOf(el);
-  if (walk.mostRows && isFurtherRow(el, role, walk)) {
+  const ofForm = addsToForm(el, role, walk);
+  if (walk.mostRows && isFurtherRow(el, role, walk) && !ofForm) {
     countFurther(el, walk);
     return;
   }
@@ -69,6 +72,7 @@ function walkElement(el, walk) {
     walk.parent = at;
     const kind = regionKind(el, role);
     if (kind) frame.region = addRegion(el, kind, at, walk);
+    if (ofForm && frame.region >= 0) walk.formRows.push(frame.region);
     if (role === "heading") addSection(el, at, walk);
     if (tag === "label" && !el.control) addField(el, at, walk);
     if (role === "row") walk.row = frame.region;
@@ -88,6 +92,31 @@ function isFurtherRow(el, role, walk) {
   const before = walk.rowsOf.get(list) || 0;
   walk.rowsOf.set(list, before + 1);
   return before >= walk.mostRows;
+}
+
+/**
+ * Whether a row has a field or button of the form around its list that no row before it has: rows then lay out a form, and none of
+ * its parts is folded away. Fields that differ only by a number, and buttons of one text, are those of data.
+ */
+function addsToForm(el, role, walk) {
+  const kind = regionKind(el, role);
+  if (kind !== "row" && kind !== "item") return false;
+  const list = `${currentRegion(walk)} ${kind}`;
+  if (!walk.formKinds.has(list)) walk.formKinds.set(list, el.closest("form") ? new Set() : null);
+  const known = walk.formKinds.get(list);
+  if (known === null || known.size >= MOST_FORM_KINDS) return false;
+  const form = el.closest("form");
+  const before = known.size;
+  for (const each of el.querySelectorAll("input:not([type=hidden]), select, textarea, button")) {
+    if (each.closest("form") === form) known.add(formKind(each));
+  }
+  return known.size > before;
+}
+
+function formKind(el) {
+  const kind = `${tagOf(el)} ${el.type}`;
+  const pressed = ["submit", "button", "image", "reset"].includes(el.type);
+  return pressed ? `${kind} ${squeeze(tagOf(el) === "input" ? el.value : el.textContent)}` : `${kind} ${(attr(el, "name") || "").replace(/\d+/g, "#")}`;
 }
 
 /** Count the controls of a row that is not read, with the position of the element that comes next. */

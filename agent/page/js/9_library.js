@@ -57,9 +57,10 @@ const library = Object.freeze({
   coverRules: (selectorJson) => json(coverRules(JSON.parse(selectorJson))),
   lookAt: (el) => json(remember([el])),
   index(optionsJson) {
-    const { everything, question, rows } = JSON.parse(optionsJson);
-    return json(pageIndex(everything, question, rows));
+    const { everything, question, rows, values } = JSON.parse(optionsJson);
+    return json(pageIndex(everything, question, rows, values));
   },
+  standings: (token, selectorsJson) => json(standings(token, JSON.parse(selectorsJson))),
   read: (askedJson) => json({ ...pageFacts(), ...read(JSON.parse(askedJson)) }),
   pick,
   lookFrom: (el, everything) => json(lookFrom(el, everything)),

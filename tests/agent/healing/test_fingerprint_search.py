@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from agent.healing.fingerprint_comparison import compare_fingerprints
 from agent.healing.fingerprint_search import find_by_same_address, list_fingerprints_outside_dialog
 from agent.locators.page_fingerprints import PageFingerprints
 from agent.locators.page_scan import scan_page
+from kb_schema.fingerprints import Fingerprint
 from tests.support.pages import show
 
 NAVIGATION = """<nav aria-label=Main><a href=/home>Home</a> <a href=/contacts/import>{}</a> <a href=/help>Help</a></nav>
@@ -54,3 +56,17 @@ async def test_what_stood_in_a_dialog_is_nothing_outside_of_the_open_one(page):
     assert [each.name for each in list_fingerprints_outside_dialog(prints, known)] == ["Remove"]
     assert list_fingerprints_outside_dialog(prints, called(prints, "Remove")) == ()
     assert list_fingerprints_outside_dialog(await seen(page, "<button>Remove</button>"), known) == ()
+
+
+@pytest.mark.parametrize(("row", "same"), [((), True), (("Bulk item 7",), False)])
+def test_a_field_without_a_name_is_itself_by_its_id_and_its_name_where_the_title_beside_it_is_another(
+    row, same
+):
+    """On a list with another filter the title of the page is another one, and the fields of the header stay."""
+    attributes = {"id": "search-text", "name": "@search_text"}
+    common = {"role": "textbox", "tag": "input", "attributes": attributes, "twins": 1, "row": row}
+    known = Fingerprint(
+        **common, key=("List of issues - Unassigned",), region=("landmark List of issues - Unassigned",)
+    )
+    seen = Fingerprint(**common, key=("List of issues",), region=("landmark List of issues",))
+    assert compare_fingerprints(known, seen).same is same

@@ -8,6 +8,7 @@ from playwright.async_api import Page
 from agent.events import HealTried, Struggling
 from agent.healing import healer
 from agent.healing.element_memory import template_url
+from agent.healing.element_reveal import scan_scrolled_page
 from agent.healing.healer import HealPolicy
 from agent.page.errors import ElementChanged, GateFailed
 from agent.page.live_selectors import means_first_or_last
@@ -68,6 +69,14 @@ async def test_what_a_list_draws_only_when_it_is_scrolled_to_is_found_by_scrolli
     assert await hands.clicks() == ["call 62"]
     assert rounds(hands) == [(1, "not_found"), (2, "healed")]
     assert "scrolled through" in hands.events[-1].actions
+
+
+async def test_a_long_page_that_has_drawn_all_of_it_is_searched_once_and_not_for_each_screenful(page):
+    rows = "".join(f"<tr><td>{n}</td><td><a href=/{n}>Boat {n}</a></td></tr>" for n in range(400))
+    await page.set_content(f"<table>{rows}</table>")
+    parts = [part async for part in scan_scrolled_page(page)]
+    assert len(parts) == 1
+    assert await page.evaluate("scrollY") < 0.8 * 5 * await page.evaluate("innerHeight")
 
 
 async def test_a_round_tells_what_was_done_how_alike_it_was_and_how_long_it_took(hands):

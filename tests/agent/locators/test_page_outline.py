@@ -11,6 +11,13 @@ TABLE = "".join(
     f"<tr><td>{n}</td><td><a href=/b{n}>Boat {n}</a></td><td><button>Moor {n}</button></td></tr>"
     for n in range(9)
 )
+FORM_ROWS = "".join(
+    f"<tr><th>{name}</th><td><input name={name}></td></tr>" for name in ("title", "status", "owner", "note")
+)
+ORDER_ROWS = "".join(
+    f"<tr><td>Boat {n}</td><td><input name=count{n}><button name=drop value={n}>Drop</button></td></tr>"
+    for n in range(9)
+)
 PAGES = {
     "a table": f"<h1>Quay</h1><table>{TABLE}</table><p><button>Leave</button></p>",
     "two lists, one of them short": (
@@ -22,6 +29,7 @@ PAGES = {
     ),
     "rows that are not shown": f"<table><tr hidden><td><button>No</button></td></tr>{TABLE}</table>",
     "rows without controls at the end": "<table>" + TABLE + "<tr><td>sum</td></tr></table><h2>Sum</h2><a href=/x>X</a>",
+    "a form in a table": f"<form><table>{FORM_ROWS}<tr><td><button>Submit</button></td></tr></table></form>",
     "nothing but rows": f"<table>{TABLE}</table>",
 }  # fmt: skip
 
@@ -32,6 +40,24 @@ async def test_the_first_rows_of_each_list_are_enough(page, html):
     whole, first = await scan_page(page), await scan_page(page, rows=MOST_ROWS)
     assert outline_page(first, RefNames()).lines == outline_page(whole, RefNames()).lines
     assert len(first.elements) <= len(whole.elements)
+
+
+async def test_no_part_of_a_form_that_a_table_lays_out_is_folded_away(page):
+    await page.set_content(PAGES["a form in a table"])
+    text = outline_page(await scan_page(page, rows=MOST_ROWS), RefNames()).text
+    assert 'textbox "note"' in text, text
+    assert 'button "Submit"' in text, text
+    assert "rows like these" not in text
+
+
+async def test_rows_of_data_in_a_form_are_folded_and_its_submit_is_not(page):
+    await page.set_content(
+        f"<form><table>{ORDER_ROWS}<tr><td><button>Order</button></td></tr></table></form>"
+    )
+    text = outline_page(await scan_page(page, rows=MOST_ROWS), RefNames()).text
+    assert text.count('"Drop"') == MOST_ROWS, text
+    assert 'button "Order"' in text, text
+    assert "controls in rows like these" in text
 
 
 async def test_a_field_without_a_name_is_told_by_its_attribute_and_a_part_of_the_page_is_no_control(page):

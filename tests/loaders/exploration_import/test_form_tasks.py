@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -89,7 +90,25 @@ def test_a_form_that_makes_something_is_a_task_that_is_not_verified(made: Explor
 def test_a_search_is_proven_by_the_address_that_it_opens(made: ExploredKnowledge):
     task = _task(made, "search_issues")
     assert [each.name for each in task.io_spec.inputs] == ["words"]
-    assert [each.type for each in task.success_criteria] == ["url_matches"]
+    (proof,) = task.success_criteria
+    by_field, by_address = proof.to_json()["conditions"]
+    assert re.search(by_field["pattern"], "http://a.example/search?q=paper")
+    assert not re.search(by_field["pattern"], "http://a.example/search?q=")
+    assert "{words}" in by_address["pattern"]
+
+
+def test_a_field_whose_name_has_signs_is_found_in_the_address_also_where_they_are_encoded(tmp_path: Path):
+    seen = drawing(tmp_path)
+    form = "<form action='/issue'><label>Number <input name='@number'></label><button type=submit>Show issue</button></form>"
+    seen.page("home", "/", f"<main><h1>Home</h1>{form}</main>", start=True)
+    (task,) = build_knowledge(seen.folder).knowledge.tasks.values()
+    (proof,) = task.success_criteria
+    by_field, by_address = proof.to_json()["conditions"]
+    for address in ("/issue?@number=4", "/issue?x=1&%40number=4"):
+        assert re.search(by_field["pattern"], f"http://a.example{address}")
+    led_on = by_address["pattern"].replace("{number}", "4")
+    assert re.search(led_on, "http://a.example/issue4?@template=item")
+    assert not re.search(led_on, "http://a.example/issue14/notes")
 
 
 def test_a_screen_whose_name_begins_with_a_number_is_reached_by_its_row(tmp_path: Path):

@@ -10,6 +10,7 @@ import sys
 import urllib.request
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import jsonschema
@@ -18,17 +19,22 @@ import uvicorn
 from mcp import Client, StdioServerParameters
 from mcp.types import ElicitResult
 
+from agent.execution.persistence.checkpoint_state import CheckpointState
 from kb_schema import parse_document
+from kb_schema.run_storage import Checkpoint
 from kb_schema.workflow_versions import find_workflow_version
 from kb_store import load_knowledge, open_stores, read_knowledge
 from kb_store.store_factory import open_runs
 from loaders.files.folder_reader import read_knowledge_folder
+from mcp_server.errors import BadRequest
 from mcp_server.knowledge.store_source import StoreSource
 from mcp_server.knowledge.view_cache import ViewCache
 from mcp_server.security.http_app import HttpAccessPolicy, create_http_app
 from mcp_server.tool_reference import update_reference
 from periplus.agent_server.agent_mcp_server import create_agent_server
 from periplus.agent_server.agent_tool_reference import BEGIN, list_agent_tools
+from periplus.agent_server.agent_tools import check_resumed_values
+from periplus.agent_server.errors import RunRequestRejected
 from periplus.agent_server.run_executor import RunExecutor, RunExecutorLimits
 from periplus.seed_sites.seed_manifests import find_seed
 from periplus.seed_sites.site_process import start_seed_site
@@ -300,10 +306,33 @@ async def test_a_server_that_was_restarted_answers_from_the_store_and_carries_on
         answer = (await ask(client, "run_status", run_id=run_id)).structured_content
         assert answer["state"] == "interrupted"
         assert f"run_task with run_id {run_id}" in answer["next"]
-        given = {"run_id": run_id, "inputs": {"boat_name": "Second life"}}
-        done = (await ask(client, "run_task", **asked, **given)).structured_content
+        given = {"website_id": "harbour", "run_id": run_id, "inputs": {"boat_name": "Second life"}}
+        done = (await ask(client, "run_task", **given)).structured_content
+        elsewhere = await ask(client, "run_task", website_id="harbour", run_id="none")
+    assert elsewhere.is_error
     assert done["state"] == "success", done
     assert boats(harbour).count("Second life") == 1
+
+
+async def test_a_resumed_run_refuses_other_values_than_it_began_with(shelves):
+    _, runs, _ = shelves
+    state = CheckpointState(website_id="harbour", task_id="name_a_boat", given={"boat_name": "First"})
+    await runs.put_checkpoint(
+        Checkpoint(
+            run_id="kept",
+            name="latest",
+            step_idx=1,
+            state=state.model_dump(mode="json"),
+            created_at=datetime.now(UTC),
+        )
+    )
+    executor = RunExecutor(shelves[0], runs, shelves[2])
+    await check_resumed_values(executor, "kept", {"boat_name": "First", "length": "12"})
+    with pytest.raises(BadRequest, match="goes on with the values that it began with") as refused:
+        await check_resumed_values(executor, "kept", {"boat_name": "Second"})
+    assert "without run_id" in str(refused.value)
+    with pytest.raises(RunRequestRejected, match="no checkpoint"):
+        await check_resumed_values(executor, "unknown", {})
 
 
 async def test_a_client_that_starts_the_command_has_work_done(shelves, harbour):

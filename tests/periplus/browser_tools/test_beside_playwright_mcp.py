@@ -14,12 +14,20 @@ from typer.testing import CliRunner
 
 from kb_store import load_knowledge, open_stores
 from loaders.files.folder_reader import read_knowledge_folder
-from periplus.browser_tools.element_targets import NamedElement, find_targets, role_selector
+from periplus.browser_tools.element_targets import (
+    NamedElement,
+    find_fitting,
+    find_targets,
+    list_other_fields,
+    role_selector,
+)
 from periplus.browser_tools.wrapped_answers import (
     WHOLE,
+    AnsweredPage,
     find_answered_page,
     list_messages,
     list_named_elements,
+    put_summary,
 )
 from periplus.cli import app
 from periplus.errors import UserError
@@ -196,3 +204,35 @@ def test_a_command_that_cannot_be_wrapped_is_refused(arguments, says, tmp_path, 
     assert isinstance(error, UserError), error
     assert error.code == 2
     assert says in str(error)
+
+
+FORM = """- table [ref=e1]:
+  - row [ref=e2]:
+    - rowheader "Title:" [ref=e3]
+    - cell [ref=e4]:
+      - textbox [ref=e5]
+  - row [ref=e6]:
+    - rowheader "Priority" [ref=e7]
+    - cell [ref=e8]:
+      - combobox [ref=e9]:
+        - option "bug"
+- textbox [ref=e10]
+- button "Save" [ref=e11]"""
+
+
+def test_a_field_without_a_name_is_called_as_its_row_says_and_fields_that_are_not_known_are_listed():
+    from kb_schema.tool_answers import ElementAction  # noqa: PLC0415 - used twice
+
+    elements = list(list_named_elements(FORM))
+    assert NamedElement("textbox", "Title:", "e5") in elements
+    assert NamedElement("combobox", "Priority", "e9") in elements
+    known = [
+        ElementAction(element_id="title_field", label="Title", action_type="fill"),
+        ElementAction(element_id="login_field", label="Login", action_type="fill"),
+    ]
+    fitting = find_fitting(known, elements)
+    assert {name: found[0].target for name, found in fitting.items()} == {"title_field": "e5"}
+    others = list_other_fields(elements, fitting)
+    assert [each.target for each in others] == ["e9"]
+    page = AnsweredPage("http://a.example/", FORM, 0, 0)
+    assert 'combobox "Priority"=e9' in put_summary("", page, "on new_issue:", {"title_field": "e5"}, others)

@@ -234,6 +234,38 @@ async def test_without_knowledge_an_outline_has_references_and_the_next_look_onl
     assert "open sesame" not in "".join(each.read_text() for each in folder.rglob("*") if each.is_file())
 
 
+async def test_a_look_shows_what_fields_hold_but_for_secrets(shelves, harbour, quay, data_folder):
+    _, site = quay
+    async with eyes(shelves, harbour) as client:
+        await told(client, "go_to", url=f"{site.base}/new")
+        await told(client, "act", fields={"Name": "Cleo", "Key": "open sesame"})
+        whole = await told(client, "look", whole=True)
+    assert 'textbox "Name" required = "Cleo"' in whole
+    assert "open sesame" not in whole
+    assert "password" in whole
+
+
+async def test_what_is_too_long_to_read_says_how_much_there_is_and_how_to_read_on(
+    shelves, harbour, data_folder
+):
+    rows = "".join(f"<tr><td>{n}</td><td>Boat {n}</td></tr>" for n in range(1, 251))
+    text = "".join(f"<p>Line {n} of the log.</p>" for n in range(900))
+    page = f"<h1>Log</h1><table><tr><th>No</th><th>Name</th></tr>{rows}</table>{text}"
+    with running_site(lambda _: Answered(page)) as site:
+        async with eyes(shelves, harbour) as client:
+            await told(client, "go_to", url=site.base)
+            first = (await told(client, "read", what="table")).splitlines()
+            assert len(json.loads(first[0])) == 200
+            assert first[1] == 'rows 1 to 200 of 250; the next: read "table from row 201"'
+            last = (await told(client, "read", what="table from row 201")).splitlines()
+            assert json.loads(last[0])[-1] == {"No": "250", "Name": "Boat 250"}
+            assert last[1] == "rows 201 to 250 of 250, the last"
+            page_text = (await told(client, "read")).splitlines()
+            assert page_text[-1].startswith("characters 1 to ")
+            on = page_text[-1].partition('"')[2].strip('"')
+            assert "Line 899 of the log." in await told(client, "read", what=on)
+
+
 async def test_several_fields_are_filled_with_one_act_and_the_first_that_refuses_ends_it(
     shelves, harbour, quay, data_folder
 ):
@@ -299,7 +331,8 @@ async def test_an_error_that_was_there_before_is_told_after_a_press_that_changed
     _, site = quay
     async with eyes(shelves, harbour) as client:
         await told(client, "go_to", url=f"{site.base}/refused")
-        assert "Required property name not supplied" in await told(client, "act", element="Moor")
+        answer = await told(client, "act", element="Moor", fails=True)
+        assert answer.startswith("the page shows 'Required property name not supplied'")
 
 
 async def test_what_deletes_by_what_its_form_says_needs_a_yes(shelves, harbour, quay, data_folder):
