@@ -23,7 +23,6 @@ from playwright.async_api import Error as PlaywrightError
 
 from agent.sentences.sentence_binding import bind_sentence
 from agent.synthesis.errors import MetaAgentError
-from agent.synthesis.synthesis_pipeline import add_workflow_documents
 from agent.synthesis.trace_consensus import find_gap
 from kb_schema import KnowledgeBase, SourcedDocument, assemble
 from kb_schema.websites import Website
@@ -33,6 +32,7 @@ from kb_store.store_factory import open_runs
 from periplus.errors import UserError
 from periplus.runs.sentence_tasks import find_meaning
 from periplus.synthesis.proposed_screens import find_screens
+from periplus.synthesis.shown_sentences import build_documents
 from periplus.synthesis.workflow_synthesis import (
     SynthesisSite,
     induce_workflow,
@@ -112,7 +112,7 @@ async def _learn(job: Job, sessions: Path, stores: Stores) -> dict[str, str]:
     try:
         result = await induce_workflow(traces, job.name, "")
         screens = await find_screens(stores, WEBSITE, SHOWN_AT, result)
-        result = add_workflow_documents(result, screens.by_step)
+        result = build_documents(result, screens.by_step)
         gap = find_gap(result)
         if gap is not None or result.lowered is None:
             return {"reason": str(gap)}

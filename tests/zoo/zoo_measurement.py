@@ -22,7 +22,7 @@ from agent.recording.demonstration_recorder import DemonstrationRecorder
 from agent.run_context import RunContext
 from agent.synthesis.errors import MetaAgentError
 from agent.synthesis.patterns.target_templates import ALSO
-from agent.synthesis.synthesis_pipeline import PipelineResult, add_workflow_documents
+from agent.synthesis.synthesis_pipeline import PipelineResult
 from agent.synthesis.trace_consensus import find_gap
 from agent.synthesis.utterances.utterance_templates import UtteranceMismatch, expand_value_forms
 from kb_schema import SourcedDocument, assemble
@@ -35,6 +35,7 @@ from kb_store.runs.run_store import RunStore
 from kb_store.store_factory import open_runs
 from periplus.errors import UserError
 from periplus.synthesis.proposed_screens import find_screens
+from periplus.synthesis.shown_sentences import build_documents
 from periplus.synthesis.workflow_synthesis import (
     SynthesisSite,
     induce_workflow,
@@ -415,7 +416,7 @@ async def learn_workflow(
     try:
         result = await induce_workflow(traces, job.name, "")
         found = await find_screens(stores, "zoo", base_url, result)
-        result = add_workflow_documents(result, found.by_step)
+        result = build_documents(result, found.by_step)
         gap = find_gap(result)
         if gap is not None or result.lowered is None:
             return str(gap)
