@@ -46,8 +46,7 @@ def add_shown_sentences(workflow: Workflow, shown: Sequence[ShownSentence]) -> W
     """
     told = [each for each in shown if each.sentence.strip() and not _NOT_IN_TEMPLATES.search(each.sentence)]
     if not workflow.sentences:
-        made = [template for each in told if (template := _write_template(each, told)) is not None]
-        workflow = workflow.model_copy(update={"sentences": tuple(dict.fromkeys(made))})
+        workflow = workflow.model_copy(update={"sentences": _list_templates(told)})
     kept = {
         tuple(_keys(each.sentence)): each
         for each in told
@@ -103,11 +102,28 @@ def _squeezed(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def _write_template(shown: ShownSentence, told: Sequence[ShownSentence]) -> str | None:
-    """Return a sentence with slots for its values; None if one is not in it as it was given, or a name or number is left.
+def _list_templates(told: Sequence[ShownSentence]) -> tuple[str, ...]:
+    """Return a template for each way in which it was said, with slots for all values.
 
-    What is left would describe one thing, such as the owner of an invoice whose number is the value.
+    Names and numbers that are left may describe one thing, such as the owner of an invoice whose number is the value. They
+    are fixed words only if all sentences have them, or if two were said the same way with other values.
     """
+    made: dict[str, set[tuple[object, ...]]] = {}
+    certain = set()
+    shared = [{word.key for word in split_words(each.sentence)} for each in told]
+    for each in told:
+        written = _write_template(each)
+        if written is None:
+            continue
+        text, left = written
+        made.setdefault(text, set()).add(tuple(sorted(each.values.items())))
+        if all(word.key in words for word in left for words in shared):
+            certain.add(text)
+    return tuple(text for text, values in made.items() if text in certain or len(values) > 1)
+
+
+def _write_template(shown: ShownSentence) -> tuple[str, list[UtteranceWord]] | None:
+    """Return a sentence with slots for its values, and the names and numbers that are left; None if it lacks a value."""
     words = drop_politeness(split_words(shown.sentence))
     if not shown.values or not all(isinstance(each, str) for each in shown.values.values()):
         return None
@@ -120,11 +136,11 @@ def _write_template(shown: ShownSentence, told: Sequence[ShownSentence]) -> str 
             return None
         slots[places[0][0]] = (places[0][1], name)
     inside = {at for begin, (end, _) in slots.items() for at in range(begin, end)}
-    shared = [{word.key for word in split_words(each.sentence)} for each in told]
-    for at, word in enumerate(words[1:], 1):
-        tells = word.quoted or _TELLING.match(word.text)
-        if at not in inside and tells and not all(word.key in each for each in shared):
-            return None
+    left = [
+        word
+        for at, word in enumerate(words)
+        if at and at not in inside and (word.quoted or _TELLING.match(word.text))
+    ]
     text, end = "", words[0].begin
     for at, word in enumerate(words):
         if at in inside and at not in slots:
@@ -134,7 +150,7 @@ def _write_template(shown: ShownSentence, told: Sequence[ShownSentence]) -> str 
         slot = f"{{{name}}}"
         text += shown.sentence[word.begin : word.end] if not name else f'"{slot}"' if word.quoted else slot
         end = words[stop - 1].end
-    return text if _reads(text, shown) else None
+    return (text, left) if _reads(text, shown) else None
 
 
 def _find_places(words: Sequence[UtteranceWord], value: str) -> list[tuple[int, int]]:
