@@ -69,6 +69,19 @@ def test_a_sentence_that_describes_one_thing_gives_no_template() -> None:
     assert bind_sentence("Approve draft credit note CN-11 for Pacific Lines.", [made]).task is not None
 
 
+def test_names_that_two_sentences_have_around_other_values_are_fixed_words() -> None:
+    told = [
+        _shown("Go to Preferences and turn off the 'Full names' toggle.", setting="Full names"),
+        _shown("Go to Preferences and turn off the 'Spell check' toggle.", setting="Spell check"),
+        _shown("Go to Notifications and turn off the 'Changelogs' preference.", setting="Changelogs"),
+    ]
+    made = add_shown_sentences(_workflow("setting"), told)
+    assert made.sentences == ('Go to Preferences and turn off the "{setting}" toggle',)
+    assert bind_sentence("Go to Preferences and turn off the 'Badge' toggle.", [made]).task is not None
+    assert bind_sentence("Go to Notifications and turn off the 'Updates' preference.", [made]).task is None
+    assert bind_sentence(told[2].sentence, [made]).task is not None
+
+
 @pytest.mark.parametrize(
     "sentence", ["Delete the newest email.", "Book a bike for tomorrow.", "Open this one."]
 )
