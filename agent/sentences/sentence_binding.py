@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from agent.sentences.phrase_binding import Values, bind_phrase
 from agent.sentences.sentence_words import drop_politeness
-from agent.sentences.shown_sentences import find_shown_values
+from agent.sentences.shown_sentences import find_shown_values, find_similar_values
 from agent.sentences.task_phrases import TaskPhrase, Work
 from agent.sentences.template_binding import bind_template
 from agent.synthesis.utterances.utterance_words import split_words
@@ -63,7 +63,14 @@ def bind_sentence(sentence: str, works: Iterable[Work]) -> SentenceMeaning:
         return _decide(sentence, [(_bound(phrase, match.values), match.sure) for match, phrase in best])
     words = drop_politeness(split_words(sentence))
     found = [(bound, phrase) for phrase in phrases if (bound := bind_phrase(words, phrase)) is not None]
-    return _decide(sentence, [(_bound(phrase, values), sure) for (values, sure), phrase in found])
+    if found:
+        return _decide(sentence, [(_bound(phrase, values), sure) for (values, sure), phrase in found])
+    similar = [
+        (_bound(phrase, values), False)
+        for phrase in phrases
+        if (values := find_similar_values(sentence, phrase.work)) is not None
+    ]
+    return _decide(sentence, similar)
 
 
 def _bound(phrase: TaskPhrase, values: Values) -> BoundTask:

@@ -25,8 +25,6 @@ _CHANGING = QUANTIFIERS | frozenset(
     ]
 )  # fmt: skip
 """Words that mean another thing at another time. Those that rank (`cheapest`) are in `kb_schema.ranked_values`."""
-_TELLING = re.compile(r"[A-Z\d]")
-"""Begins a word that tells one thing: a name or a number."""
 _NOT_IN_TEMPLATES = re.compile(r"[{}|\ue000]")
 
 
@@ -38,15 +36,31 @@ def find_shown_values(sentence: str, work: object) -> Mapping[str, str | list[st
     return next((each.values for each in work.provenance.sentences if _keys(each.sentence) == said), None)
 
 
+def find_similar_values(sentence: str, work: object) -> dict[str, str | list[str]] | None:
+    """Return the values of a sentence that has the words of a shown one around other values; None if it has not.
+
+    It must be asked about: in the demonstrations other words stood around the values, too, and no step depended on them.
+    `Turn on {row}` and `Turn off {row}` may be one workflow that presses a switch.
+    """
+    if not isinstance(work, Workflow) or work.provenance is None:
+        return None
+    for each in work.provenance.sentences:
+        text = _write_template(each)
+        if text is None:
+            continue
+        match = bind_template(sentence, TaskPhrase(work=work.model_copy(update={"sentences": (text,)})))
+        if match is not None and match.values.keys() >= each.values.keys():
+            return match.values
+    return None
+
+
 def add_shown_sentences(workflow: Workflow, shown: Sequence[ShownSentence]) -> Workflow:
     """Return the workflow with what its templates lack. `shown`: the sentence of each trace, with the inputs that it shows.
 
-    A sentence that has all values as they were given becomes a template. One that no template binds with certainty is
-    kept with its values, if they are all that it needs and it means the same at any time.
+    A sentence that no template binds with certainty is kept with its values, if they are all that it needs and it means the
+    same at any time.
     """
     told = [each for each in shown if each.sentence.strip() and not _NOT_IN_TEMPLATES.search(each.sentence)]
-    if not workflow.sentences:
-        workflow = workflow.model_copy(update={"sentences": _list_templates(told)})
     kept = {
         tuple(_keys(each.sentence)): each
         for each in told
@@ -102,28 +116,8 @@ def _squeezed(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def _list_templates(told: Sequence[ShownSentence]) -> tuple[str, ...]:
-    """Return a template for each way in which it was said, with slots for all values.
-
-    Names and numbers that are left may describe one thing, such as the owner of an invoice whose number is the value. They
-    are fixed words only if all sentences have them, or if two were said the same way with other values.
-    """
-    made: dict[str, set[tuple[object, ...]]] = {}
-    certain = set()
-    shared = [{word.key for word in split_words(each.sentence)} for each in told]
-    for each in told:
-        written = _write_template(each)
-        if written is None:
-            continue
-        text, left = written
-        made.setdefault(text, set()).add(tuple(sorted(each.values.items())))
-        if all(word.key in words for word in left for words in shared):
-            certain.add(text)
-    return tuple(text for text, values in made.items() if text in certain or len(values) > 1)
-
-
-def _write_template(shown: ShownSentence) -> tuple[str, list[UtteranceWord]] | None:
-    """Return a sentence with slots for its values, and the names and numbers that are left; None if it lacks a value."""
+def _write_template(shown: ShownSentence) -> str | None:
+    """Return a sentence with slots for its values; None if one of them does not stand in it as it was given."""
     words = drop_politeness(split_words(shown.sentence))
     if not shown.values or not all(isinstance(each, str) for each in shown.values.values()):
         return None
@@ -136,11 +130,6 @@ def _write_template(shown: ShownSentence) -> tuple[str, list[UtteranceWord]] | N
             return None
         slots[places[0][0]] = (places[0][1], name)
     inside = {at for begin, (end, _) in slots.items() for at in range(begin, end)}
-    left = [
-        word
-        for at, word in enumerate(words)
-        if at and at not in inside and (word.quoted or _TELLING.match(word.text))
-    ]
     text, end = "", words[0].begin
     for at, word in enumerate(words):
         if at in inside and at not in slots:
@@ -150,7 +139,7 @@ def _write_template(shown: ShownSentence) -> tuple[str, list[UtteranceWord]] | N
         slot = f"{{{name}}}"
         text += shown.sentence[word.begin : word.end] if not name else f'"{slot}"' if word.quoted else slot
         end = words[stop - 1].end
-    return (text, left) if _reads(text, shown) else None
+    return text if _reads(text, shown) else None
 
 
 def _find_places(words: Sequence[UtteranceWord], value: str) -> list[tuple[int, int]]:

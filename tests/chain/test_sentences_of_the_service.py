@@ -32,7 +32,7 @@ async def service(tmp_path, site, monkeypatch):
 
 async def read(service, sentence, **more):
     body = {"website_id": "harbour", "sentence": sentence, **more}
-    return await service.client.post("/api/sentences", json=body)
+    return await service.client.post("/api/sentences", json=body, timeout=70)
 
 
 async def order(service, found):

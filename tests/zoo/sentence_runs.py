@@ -117,7 +117,7 @@ async def _learn(job: Job, sessions: Path, stores: Stores) -> dict[str, str]:
         if gap is not None or result.lowered is None:
             return {"reason": str(gap)}
         site = SynthesisSite(stores, WEBSITE, SHOWN_AT, allow_unverified=True)
-        workflow_id = await publish_workflow(site, result.lowered, screens.new, replace=False)
+        workflow_id = await publish_workflow(site, result.lowered, screens.new, replace=True)
     except (UserError, MetaAgentError) as exc:
         return {"reason": str(exc)}
     return {
