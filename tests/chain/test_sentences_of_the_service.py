@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kb_schema.service_records import StoredJob
+from kb_schema.service_records import OPEN_STATES, StoredJob
 from kb_store import load_knowledge, open_stores
 from loaders import read_knowledge_folder
 from tests.chain.test_jobs_in_console import look_at
@@ -38,7 +38,11 @@ async def read(service, sentence, **more):
 async def order(service, found):
     accepted = await service.client.post("/api/jobs", json=found)
     assert accepted.status_code == 202, accepted.text
-    return (await service.client.get(accepted.headers["location"], params={"wait": 60}, timeout=70)).json()
+    over = {"state": "waiting"}
+    while over["state"] in OPEN_STATES:
+        answer = await service.client.get(accepted.headers["location"], params={"wait": 60}, timeout=70)
+        over = answer.json()
+    return over
 
 
 # -- REST --------------------------------------------------------------------------------------------
