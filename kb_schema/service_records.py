@@ -17,6 +17,8 @@ from kb_schema.run_records import Count, Moment
 from kb_schema.sentence_plans import SentencePlan
 
 MOST_VALUES = 200
+LEAST_TAUGHT, MOST_TAUGHT = 2, 10
+"""Jobs of which a workflow is made: one does not tell which values vary."""
 LONGEST_TITLE = 200
 LONGEST_SENTENCE = 2_000
 USUAL_LATENESS_S = 600.0
@@ -116,8 +118,20 @@ class SentenceOrder(Model):
     """Names of what needs a yes: `deletes`, `pays`, `sends`, `signs_out`, `elsewhere`, `repeats`, `values`, or the words of a control."""
 
 
+class TeachOrder(Model):
+    """Make a workflow of jobs in words that were verified, and publish it: the next sentence of this kind needs no model."""
+
+    kind: Literal["teach"] = "teach"
+    website_id: LocalId
+    jobs: tuple[LocalId, ...] = Field(min_length=LEAST_TAUGHT, max_length=MOST_TAUGHT)
+    """Ids of jobs of the kind `sentence` that ended as `success`, with different values."""
+    name: str = Field(min_length=1, max_length=LONGEST_TITLE)
+    """The name of the workflow; its id is derived from it."""
+
+
 JobOrder = Annotated[
-    TaskOrder | VerificationOrder | MapOrder | DemoOrder | SentenceOrder, Field(discriminator="kind")
+    TaskOrder | VerificationOrder | MapOrder | DemoOrder | SentenceOrder | TeachOrder,
+    Field(discriminator="kind"),
 ]
 
 
@@ -135,6 +149,8 @@ def describe_order(order: JobOrder) -> str:
             return f"{'rehearse' if order.rehearse else 'film'} {order.flow_id} of {order.website_id}"
         case SentenceOrder():
             return f"do {order.sentence!r} on {order.website_id}"
+        case TeachOrder():
+            return f"learn {order.name!r} from {len(order.jobs)} jobs on {order.website_id}"
 
 
 # -- jobs ------------------------------------------------------------------------------------------

@@ -74,10 +74,19 @@ AnyNode = TaskNode | GroupNode | WaitNode | AgentNode
 WorkflowNode = Annotated[AnyNode, Field(discriminator="type")]
 
 
+class ShownSentence(Model):
+    """What a trace was asked for, and the inputs that it shows."""
+
+    sentence: str = Field(min_length=1)
+    values: dict[str, str | list[str]] = Field(default_factory=dict)
+
+
 class Provenance(Model):
     """Where a workflow came from."""
 
     trace_ids: tuple[str, ...] = ()
+    sentences: tuple[ShownSentence, ...] = ()
+    """Sentences of the traces that no template in `sentences` of the workflow binds with certainty."""
     synthesis_strategy: str = ""
     confidence: float | None = Field(default=None, ge=0, le=1)
 
@@ -105,6 +114,19 @@ class Workflow(Document):
         ids = [node.node_id for node in walk(self.nodes)]
         if len(set(ids)) != len(ids):
             raise ValueError(f"node ids used twice: {sorted({i for i in ids if ids.count(i) > 1})}")
+        return self
+
+    @model_validator(mode="after")
+    def _shown_values_are_of_inputs(self) -> Workflow:
+        known = {spec.name: spec for spec in self.io_spec.inputs}
+        for shown in () if self.provenance is None else self.provenance.sentences:
+            for name in shown.values:
+                if name not in known:
+                    raise ValueError(
+                        f"provenance: {shown.sentence!r} has a value for {name}, which is no input"
+                    )
+                if known[name].secret:
+                    raise ValueError(f"provenance: {shown.sentence!r} has a value of the secret input {name}")
         return self
 
     @property

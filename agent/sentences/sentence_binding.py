@@ -1,6 +1,6 @@
 """Finds the task that a sentence means, and the values of its inputs, without a model.
 
-Sentence templates come first, then the words of names and inputs. Values are bound whole or not at all, and a sentence
+Sentences that were shown come first, then sentence templates, then the words of names and inputs. Values are bound whole or not at all, and a sentence
 with a word that nothing explains means no task: refusing is better than a wrong task.
 """
 
@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 from agent.sentences.phrase_binding import Values, bind_phrase
 from agent.sentences.sentence_words import drop_politeness
+from agent.sentences.shown_sentences import find_shown_values, find_similar_values
 from agent.sentences.task_phrases import TaskPhrase, Work
 from agent.sentences.template_binding import bind_template
 from agent.synthesis.utterances.utterance_words import split_words
@@ -46,6 +47,13 @@ def bind_sentence(sentence: str, works: Iterable[Work]) -> SentenceMeaning:
     if len(sentence) > LONGEST_SENTENCE:
         return SentenceMeaning(sentence=sentence)
     phrases = [TaskPhrase(work=work) for work in works]
+    shown = [
+        _bound(phrase, dict(values))
+        for phrase in phrases
+        if (values := find_shown_values(sentence, phrase.work)) is not None
+    ]
+    if shown:
+        return _decide(sentence, [(task, True) for task in shown])
     matches = [
         (match, phrase) for phrase in phrases if (match := bind_template(sentence, phrase)) is not None
     ]
@@ -55,7 +63,14 @@ def bind_sentence(sentence: str, works: Iterable[Work]) -> SentenceMeaning:
         return _decide(sentence, [(_bound(phrase, match.values), match.sure) for match, phrase in best])
     words = drop_politeness(split_words(sentence))
     found = [(bound, phrase) for phrase in phrases if (bound := bind_phrase(words, phrase)) is not None]
-    return _decide(sentence, [(_bound(phrase, values), sure) for (values, sure), phrase in found])
+    if found:
+        return _decide(sentence, [(_bound(phrase, values), sure) for (values, sure), phrase in found])
+    similar = [
+        (_bound(phrase, values), False)
+        for phrase in phrases
+        if (values := find_similar_values(sentence, phrase.work)) is not None
+    ]
+    return _decide(sentence, similar)
 
 
 def _bound(phrase: TaskPhrase, values: Values) -> BoundTask:

@@ -13,6 +13,7 @@ from agent.synthesis.utterances.utterance_templates import (
     expand_value_forms,
 )
 from agent.synthesis.utterances.utterance_words import split_words
+from agent.synthesis.utterances.value_forms import is_date
 from agent.synthesis.utterances.written_templates import SentenceTemplate, is_plain, read_template
 from kb_schema.base import Model
 
@@ -79,8 +80,10 @@ def _is_sure(text: str, slot: UtteranceSlot, stated: SentenceTemplate, phrase: T
     if asked is not None and (asked.options or asked.spec.type == "file"):
         return asked.accept(ValueText(text=text, kind="word")) is not None
     words = split_words(text)
-    return (len(words) == 1 and words[0].quoted) or not (
-        is_plain(text) or "," in [each.text for each in words]
+    return (
+        is_date(text)
+        or (len(words) == 1 and words[0].quoted)
+        or not (is_plain(text) or "," in [each.text for each in words])
     )
 
 

@@ -16,7 +16,7 @@ from rich.table import Table
 
 from agent.execution.values.secret_vaults import secret_variable_name
 from agent.synthesis.graph.graph_validation import ValidationResults
-from agent.synthesis.synthesis_pipeline import PipelineResult, add_workflow_documents
+from agent.synthesis.synthesis_pipeline import PipelineResult
 from agent.synthesis.traces.trace_evaluation import ASKED
 from agent.synthesis.workflows.workflow_documents import WorkflowDocuments
 from kb_schema.execution_traces import ExecutionTrace, name_traces
@@ -25,6 +25,7 @@ from periplus.errors import UserError
 from periplus.recorded_websites import find_websites_at, select_recorded_website
 from periplus.store_selection import open_selected_stores
 from periplus.synthesis.proposed_screens import ScreensFound, find_screens
+from periplus.synthesis.shown_sentences import build_documents
 from periplus.synthesis.step_words import list_step_lines
 from periplus.synthesis.synthesis_report import write_synthesis_report
 from periplus.synthesis.workflow_synthesis import (
@@ -130,14 +131,14 @@ async def _use_website(
 ) -> _SiteResult:
     """Find the screens, write the documents, validate and publish: everything that needs the knowledge base."""
     if request.validate == 0 and not request.publish and request.website is None:
-        made = _SiteResult(add_workflow_documents(result), reason="not requested")
+        made = _SiteResult(build_documents(result), reason="not requested")
         _print_workflow(console, made.result)
         return made
     async with open_selected_stores(request.mongodb_url, request.arangodb_url) as stores:
         website_id, added = await _select_website(stores, read, request)
         if website_id is None:
             made = _SiteResult(
-                add_workflow_documents(result),
+                build_documents(result),
                 reason="the knowledge base does not have the website; --website ID adds it",
             )
             _print_workflow(console, made.result)
@@ -149,7 +150,7 @@ async def _use_website(
             stores, website_id, request.base_url, request.headed, allow_unverified=request.unverified
         )
         found = await find_screens(stores, site.website_id, site.base_url, result)
-        made = _SiteResult(add_workflow_documents(result, found.by_step), found=found)
+        made = _SiteResult(build_documents(result, found.by_step), found=found)
         _print_workflow(console, made.result)
         _print_lines(console, _format_screens(found))
         await _validate(made, site, folder, request)

@@ -17,6 +17,7 @@ from kb_schema.service_records import (
     MapOrder,
     SentenceOrder,
     TaskOrder,
+    TeachOrder,
     VerificationOrder,
 )
 from periplus.jobs.service_jobs import ServiceJobs
@@ -111,6 +112,8 @@ def describe_for_people(order: JobOrder, knowledge: KnowledgeBase | None) -> str
             return f"{words} “{flow.name if flow is not None else order.flow_id}” of {site}"
         case SentenceOrder():
             return f"Do “{order.sentence}” on {site}"
+        case TeachOrder():
+            return f"Learn “{order.name}” on {site}"
 
 
 def _name(knowledge: KnowledgeBase | None, task_id: str) -> str:

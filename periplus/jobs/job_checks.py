@@ -13,12 +13,15 @@ from kb_schema.service_records import (
     JobOrder,
     MapOrder,
     SentenceOrder,
+    StoredJob,
     TaskOrder,
+    TeachOrder,
     VerificationOrder,
 )
 from kb_schema.url_patterns import is_web_address, origin_of
 from kb_schema.websites import Website
 from kb_store import Stores
+from kb_store.runs.service_record_store import ServiceRecordStore
 from mcp_server.errors import UnknownName
 from mcp_server.knowledge.view_cache import ViewCache
 from periplus.errors import UserError
@@ -41,6 +44,8 @@ class OrderChecker:
     websites: WebsiteReader
     """Returns the websites of the knowledge base, at their base URLs."""
     files: Path
+    records: ServiceRecordStore
+    """The jobs of which workflows are made."""
     loadable: frozenset[str] = frozenset()
     """Origins of new websites that a map may load; `*`: any."""
 
@@ -58,6 +63,9 @@ class OrderChecker:
                     raise UserError(
                         "no language model is configured", fix="set PERIPLUS_MODEL (docs/models.md)"
                     )
+            case TeachOrder():
+                await self.views.current(order.website_id)
+                await self._check_taught(order)
             case VerificationOrder():
                 for name in order.files:
                     self._check_file(name)
@@ -71,6 +79,28 @@ class OrderChecker:
                         f"{order.website_id} has no flow {order.flow_id!r}",
                         fix=did_you_mean(order.flow_id, sorted(flows)) or "draft one: periplus draft-flow",
                     )
+
+    async def _check_taught(self, order: TeachOrder) -> None:
+        """A workflow is made of verified jobs in words of one website, each once."""
+        if len(set(order.jobs)) < len(order.jobs):
+            raise UserError("jobs: one is named twice", fix="name each job once; their values must differ")
+        for job_id in order.jobs:
+            job = await self.records.find(StoredJob, job_id)
+            if job is None or not isinstance(job.order, SentenceOrder):
+                raise UserError(
+                    f"jobs: {job_id} is no job in words",
+                    fix="name jobs of the kind `sentence` (GET /api/jobs)",
+                )
+            if job.order.website_id != order.website_id:
+                raise UserError(
+                    f"jobs: {job_id} was done on {job.order.website_id}",
+                    fix=f"name jobs on {order.website_id}",
+                )
+            if job.outcome != "success":
+                raise UserError(
+                    f"jobs: {job_id} is {job.outcome or job.state}; only verified jobs (`success`) teach a workflow",
+                    fix="do it again, or name another job",
+                )
 
     def list_files(self) -> list[str]:
         """Return the names of the files that can be verified, sorted."""

@@ -21,6 +21,7 @@ from kb_schema.service_records import (
     SentenceOrder,
     StoredJob,
     TaskOrder,
+    TeachOrder,
     VerificationOrder,
 )
 from kb_store.runs.run_store import RunStore
@@ -32,8 +33,10 @@ from periplus.fleet.jobs import Job, JobFailed
 from periplus.fleet.local_fleet import LocalFleet, open_local_fleet
 from periplus.fleet.run_jobs import RunJobBody, RunJobResult
 from periplus.fleet.worker_resources import StoreAddresses
-from periplus.jobs.job_runner import JobCancelled, JobLeft, JobOutcome, JobPerformer, JobWork
+from periplus.jobs.job_runner import JOBS, JobCancelled, JobLeft, JobOutcome, JobPerformer, JobWork
 
+RUN = "run"
+"""The folder of a task's run, in the job's folder."""
 OUTPUT = "output.txt"
 """What a command printed, in the job's folder."""
 STOP_S = 20.0
@@ -73,6 +76,7 @@ def build_performers(places: JobPlaces, runs: RunStore) -> dict[str, JobPerforme
         "verification": command,
         "map": command,
         "demo": command,
+        "teach": command,
     }
 
 
@@ -125,7 +129,7 @@ class _RunWork:
                 run_id=self._job.run_id or self._job.job_id,
                 values=dict(order.values),
                 base_url=self._places.base_urls.get(order.website_id),
-                folder=str((folder / "run").absolute()),
+                folder=str((folder / RUN).absolute()),
                 mark=mark,
                 uploads=str(self._places.files.absolute()),
                 pictures=True,
@@ -252,6 +256,8 @@ def build_arguments(job: StoredJob, places: JobPlaces) -> list[str]:
             return _arguments_of_map(order, places)
         case DemoOrder() as order:
             return _arguments_of_demo(order, places, places.of_job(job).absolute())
+        case TeachOrder() as order:
+            return _arguments_of_teaching(order, places, places.of_job(job).absolute())
         case _:
             raise AssertionError(job.order.kind)  # pragma: no cover - `build_performers` chooses by the kind
 
@@ -284,6 +290,21 @@ def _arguments_of_demo(order: DemoOrder, places: JobPlaces, folder: Path) -> lis
         *([f"--base-url={base}"] if base else []),
         *([f"--language={order.language}"] if order.language else []),
         *(["--rehearse"] if order.rehearse else []),
+    ]
+
+
+def _arguments_of_teaching(order: TeachOrder, places: JobPlaces, folder: Path) -> list[str]:
+    base = places.base_urls.get(order.website_id)
+    return [
+        "synthesize",
+        f"--name={order.name}",
+        f"--website={order.website_id}",
+        "--publish",
+        "--headless",
+        f"--out={folder / 'workflow'}",
+        *([f"--base-url={base}"] if base else []),
+        "--",
+        *(str((places.folder / JOBS / each / RUN).absolute()) for each in order.jobs),
     ]
 
 

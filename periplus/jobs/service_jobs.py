@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 import structlog
 
-from kb_schema.service_records import Schedule, SentenceOrder, StoredJob
+from kb_schema.service_records import Schedule, SentenceOrder, StoredJob, TeachOrder
 from kb_store.audit.audit_recorder import record_async
 from kb_store.errors import StoreError
 from kb_store.runs.run_leases import RunLeaseConflict
@@ -47,8 +47,10 @@ class ServiceJobs:
         if isinstance(schedule.order, SentenceOrder):
             raise UserError(
                 "a job in words cannot be scheduled: each time a model would do it anew",
-                fix="teach it (`periplus run SENTENCE --teach 3`), and schedule the workflow that is published",
+                fix="teach it (an order of the kind `teach`, or `periplus run SENTENCE --teach 3`), and schedule the workflow that is published",
             )
+        if isinstance(schedule.order, TeachOrder):
+            raise UserError("teaching cannot be scheduled", fix="order it once: POST /api/jobs")
         await self.checker.check(schedule.order)
         if len(await self.records.select(Schedule, limit=MOST_SCHEDULES)) >= MOST_SCHEDULES:
             raise UserError(f"there are {MOST_SCHEDULES} schedules already", fix="delete one")

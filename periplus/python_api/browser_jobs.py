@@ -18,7 +18,7 @@ from rich.console import Console
 from agent.recording.demonstration_recorder import DemonstrationRecorder
 from agent.recording.recorded_actions import RecordedAction
 from agent.run_context import RunContext
-from agent.synthesis.synthesis_pipeline import PipelineResult, add_workflow_documents
+from agent.synthesis.synthesis_pipeline import PipelineResult
 from kb_schema import KnowledgeBase
 from kb_schema.explorations import MapLimits
 from kb_schema.url_patterns import is_web_address
@@ -36,6 +36,7 @@ from periplus.recorded_websites import select_recorded_website
 from periplus.session_setup import start_browser
 from periplus.settings import load_settings
 from periplus.synthesis.proposed_screens import find_screens
+from periplus.synthesis.shown_sentences import build_documents
 from periplus.synthesis.workflow_synthesis import (
     SynthesisSite,
     induce_workflow,
@@ -157,11 +158,11 @@ async def synthesize(
     if result.graph is None:
         raise UserError(result.error or "no workflow could be made of the traces", fix="look at the traces")
     if store is None:
-        return _built(add_workflow_documents(result), published=False)
+        return _built(build_documents(result), published=False)
     website_id, _ = await select_recorded_website(store.stores, website, list_origins(read))
     site = SynthesisSite(store.stores, website_id, None, allow_unverified=unverified)
     found = await find_screens(store.stores, website_id, None, result)
-    built = _built(add_workflow_documents(result, found.by_step), published=True)
+    built = _built(build_documents(result, found.by_step), published=True)
     if not (built.workflow.success_criteria or unverified):
         raise UserError(
             "nothing in the recordings tells whether the task worked, so every run would look like a success",

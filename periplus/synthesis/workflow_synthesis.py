@@ -178,7 +178,7 @@ async def induce_workflow(
         silent = [each.model_copy(update={"task_description": ""}) for each in traces]
         without = await _synthesize(pipeline, silent, task or result.task_description)
         if find_gap(add_workflow_documents(without)) is None:
-            return replace(without, unused_sentences=reason)
+            return replace(without, traces=tuple(traces), unused_sentences=reason)
     return result
 
 

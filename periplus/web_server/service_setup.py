@@ -177,7 +177,14 @@ async def open_service(
             jobs = await stack.enter_async_context(
                 open_service_jobs(
                     runs,
-                    OrderChecker(stores, views, websites, wanted.files, _list_loadable(wanted, access)),
+                    OrderChecker(
+                        stores,
+                        views,
+                        websites,
+                        wanted.files,
+                        runs.service_records,
+                        _list_loadable(wanted, access),
+                    ),
                     build_performers(places, runs),
                     WebhookSender(runs, key, wanted.settings.serve_webhooks),
                     workers=wanted.settings.serve_jobs,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kb_schema.service_records import StoredJob
+from kb_schema.service_records import OPEN_STATES, StoredJob
 from kb_store import load_knowledge, open_stores
 from loaders import read_knowledge_folder
 from tests.chain.test_jobs_in_console import look_at
@@ -32,13 +32,17 @@ async def service(tmp_path, site, monkeypatch):
 
 async def read(service, sentence, **more):
     body = {"website_id": "harbour", "sentence": sentence, **more}
-    return await service.client.post("/api/sentences", json=body)
+    return await service.client.post("/api/sentences", json=body, timeout=70)
 
 
 async def order(service, found):
     accepted = await service.client.post("/api/jobs", json=found)
     assert accepted.status_code == 202, accepted.text
-    return (await service.client.get(accepted.headers["location"], params={"wait": 60}, timeout=70)).json()
+    over = {"state": "waiting"}
+    while over["state"] in OPEN_STATES:
+        answer = await service.client.get(accepted.headers["location"], params={"wait": 60}, timeout=70)
+        over = answer.json()
+    return over
 
 
 # -- REST --------------------------------------------------------------------------------------------
@@ -139,6 +143,68 @@ async def test_a_plan_is_not_scheduled_and_not_run_without_a_model(service):
     body = {"name": "n", "cron": "0 6 * * *", "order": made}
     refused = await service.client.post("/api/schedules", json=body)
     assert (refused.status_code, "--teach" in refused.json()["fix"]) == (422, True)
+
+
+@pytest.mark.sampled(0.3)
+@pytest.mark.timeout(600)
+async def test_verified_jobs_in_words_become_a_workflow_and_the_next_sentence_needs_no_model(
+    service, site, monkeypatch
+):
+    done = []
+    for name, length in (("Skua", "12"), ("Tern", "6")):
+        plan = {**PLAN, "name": "Berth a vessel", "entered": [name, f"{length} m"], "shown_when_done": [name]}
+        acts = [
+            {**act, "value": {"Boat name": name, "Length": f"{length} m"}[act["on"]]}
+            if "value" in act
+            else act
+            for act in MOOR
+        ]
+        with serve_model(follow(plan, acts)) as server:
+            monkeypatch.setenv("PERIPLUS_MODEL", server.openai)
+            found = (await read(service, f"Berth the vessel '{name}' with a length of {length} m")).json()
+            over = await order(service, found["order"])
+            assert over["outcome"] == "success", over
+            done.append(over["job_id"])
+    monkeypatch.delenv("PERIPLUS_MODEL")
+    made = {"kind": "teach", "website_id": "harbour", "jobs": done, "name": "Berth a vessel"}
+    taught = await order(service, made)
+    assert (taught["outcome"], taught["error"]) == ("success", None), taught
+    boats = site.state()["boats"]
+    again = (await read(service, "Berth the vessel 'Eider' with a length of 12 m")).json()
+    assert (again["meaning"], again["model_use"]["calls"]) == ("task", 0), again
+    over = await order(service, again["order"])
+    assert (over["outcome"], over["model_use"]["calls"]) == ("success", 0), over
+    assert site.state()["boats"] == [*boats, {"name": "Eider", "length": "12"}]
+
+
+async def test_only_verified_jobs_in_words_of_the_website_teach_a_workflow(service):
+    known = await order(service, (await read(service, KNOWN)).json()["order"])
+    made = {"kind": "teach", "website_id": "harbour", "name": "Berth"}
+    for jobs, said in (
+        (["job-1", "job-2"], "job-1 is no job in words"),
+        ([known["job_id"], "job-2"], "is no job in words"),
+        (["job-1", "job-1"], "one is named twice"),
+        (["job-1"], "1 invalid field"),
+    ):
+        refused = await service.client.post("/api/jobs", json={**made, "jobs": jobs})
+        assert (refused.status_code, said in refused.text) == (422, True), refused.text
+    failed = StoredJob(
+        job_id="job-2",
+        order={
+            "kind": "sentence",
+            "website_id": "harbour",
+            "sentence": SENTENCE,
+            "plan": PLAN,
+        },
+        state="ended",
+        outcome="unverified",
+        created_at=known["created_at"],
+    )
+    await service.console.jobs.records.add(failed)
+    refused = await service.client.post("/api/jobs", json={**made, "jobs": ["job-2", "job-1"]})
+    assert "job-2 is unverified; only verified jobs" in refused.text
+    body = {"name": "n", "cron": "0 6 * * *", "order": {**made, "jobs": ["job-1", "job-2"]}}
+    assert "teaching cannot be scheduled" in (await service.client.post("/api/schedules", json=body)).text
 
 
 async def test_a_model_that_does_not_answer_is_told_and_nothing_runs(service, monkeypatch):

@@ -9,18 +9,22 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from rich.console import Console
 
 from agent.sentences.sentence_binding import bind_sentence
+from agent.sentences.shown_sentences import add_shown_sentences
 from agent.synthesis.utterances.utterance_templates import (
     UtterancesTooDifferent,
     expand_value_forms,
     learn_template,
 )
+from agent.synthesis.utterances.value_forms import build_identifier
 from agent.synthesis.utterances.written_templates import write_template
-from kb_schema.workflows import Workflow
+from kb_schema.workflows import ShownSentence, Workflow
 from tests.zoo.applications import APPLICATIONS
 from tests.zoo.single_page.benchmark import MAKE
 from tests.zoo.zoo_jobs import Instance, Job
@@ -41,39 +45,62 @@ class BenchmarkFigures:
     notes: list[str] = field(default_factory=list)
 
 
-def build_workflow(application: str, job: Job) -> Workflow | None:
-    """Return a workflow with the template of the job's demonstrations; None if their sentences differ too much."""
+def build_workflow(application: str, job: Job) -> Workflow:
+    """Return a workflow with what synthesis keeps of the demonstrations' sentences.
+
+    If they differ too much for a template, its inputs are the values that were given, as where sentences are set aside.
+    """
     shown = job.demonstrations
     values = [list(each.given.values()) for each in shown]
     try:
         template = learn_template([each.sentence for each in shown], values, values)
     except UtterancesTooDifferent:
-        return None
+        given = [{build_identifier(name): text for name, text in each.given.items()} for each in shown]
+        inputs = [{"name": each, "type": "string"} for each in given[0]]
+        return _build(application, job, None, inputs, given)
     told = [template.texts(each.sentence) for each in shown]
     inputs = [
         {"name": slot.name, "type": "array" if slot.many else "string"}
         for slot in template.slots
         if all(_is_given(each[slot], one) for each, one in zip(told, shown, strict=True))
     ]
-    text = write_template(template, [each.sentence for each in shown], [each["name"] for each in inputs])
-    node = {"node_id": "do", "type": "task", "task_id": job.name}
-    return Workflow.model_validate(
+    names = [each["name"] for each in inputs]
+    text = write_template(template, [each.sentence for each in shown], names)
+    parsed = [template.parse(each.sentence) for each in shown]
+    return _build(application, job, text, inputs, [{name: each[name] for name in names} for each in parsed])
+
+
+def _build(
+    application: str,
+    job: Job,
+    template: str | None,
+    inputs: Sequence[Mapping[str, str]],
+    values: Sequence[Mapping[str, Any]],
+) -> Workflow:
+    workflow = Workflow.model_validate(
         {
             "type": "workflow",
             "website_id": application,
             "workflow_id": job.name,
             "name": job.name.replace("_", " ").capitalize(),
-            "sentences": [] if text is None else [text],
+            "sentences": [] if template is None else [template],
             "io_spec": {"inputs": inputs},
-            "nodes": [node],
+            "nodes": [{"node_id": "do", "type": "task", "task_id": job.name}],
+            "provenance": {},
         }
     )
+    shown = [
+        ShownSentence(sentence=each.sentence, values=dict(one))
+        for each, one in zip(job.demonstrations, values, strict=True)
+        if each.sentence
+    ]
+    return add_shown_sentences(workflow, shown)
 
 
 def measure_application(application: str, jobs: list[Job]) -> BenchmarkFigures:
     """Return the figures of one application."""
     figures = BenchmarkFigures()
-    workflows = {job.name: found for job in jobs if (found := build_workflow(application, job)) is not None}
+    workflows = {job.name: build_workflow(application, job) for job in jobs}
     for job in jobs:
         shown = {each.name for each in job.demonstrations}
         for instance in job.instances:

@@ -6,6 +6,7 @@
     python -m tests.zoo part roundup.next_day.values              the same for one setting and one naming
     python -m tests.zoo collect roundup create_issue              the workflow of its runs, beside that of the recordings
     python -m tests.zoo induce xero-invoicing [JOB ...]           how many are whole, from three and from two demonstrations
+    python -m tests.zoo sentences gmail --shown DIR [--bind]      run the benchmark's function tasks from their sentences alone
     python -m tests.zoo map [APPLICATION ...]                     map them, and compare with their own routes or views
     python -m tests.zoo tasks gmail --map DIR [--run]             what a kept map holds of the benchmark's function tasks
     python -m tests.zoo flow roundup [--goal "..."]               play the drafted flow of a map, by commands, and keep its film
@@ -44,6 +45,7 @@ from tests.zoo.map_measurement import MapFigures, format_map, measure_map, read_
 from tests.zoo.map_tasks import format_holding, measure_holding, record_tasks
 from tests.zoo.map_views import ViewFigures, format_views, measure_views, read_listed_views
 from tests.zoo.seed_site import SPADEWORKS
+from tests.zoo.sentence_runs import format_sentence, learn_jobs, open_sentence_runs, write_sentence_table
 from tests.zoo.single_page.benchmark import MAKE
 from tests.zoo.zoo_figures import format_job, read_figures, summarize, write_markdown
 from tests.zoo.zoo_jobs import Application, Instance, Job, NoNoise, RunningApplication
@@ -58,7 +60,7 @@ from tests.zoo.zoo_measurement import (
 )
 
 OUT = Path("out/zoo")
-INDUCED, COLLECTED = "induced.jsonl", "collected.jsonl"
+INDUCED, COLLECTED, SENTENCES = "induced.jsonl", "collected.jsonl", "sentences.jsonl"
 COLLECTED_FROM = {**APPLICATIONS, SPADEWORKS.name: SPADEWORKS}
 """Applications on which collected runs are measured."""
 SETTINGS: tuple[Setting, ...] = get_args(Setting)
@@ -207,6 +209,34 @@ async def _induce(
                     f"{job.name} [{each.naming}, {shown}]: {each.reason}",
                     highlight=False, markup=False, soft_wrap=True,
                 )  # fmt: skip
+
+
+async def _run_sentences(
+    application: Application, sessions: Path, folder: Path, console: Console, *, bind_only: bool
+) -> None:
+    """Run what is not run yet; `folder` keeps what was learned. With `bind_only` nothing is run, and no figure is kept."""
+    file = OUT / SENTENCES
+    lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() and not bind_only else ()
+    figures = [json.loads(line) for line in lines]
+    known = {each["task"] for each in figures if each["application"] == application.name}
+
+    def tell(text: str) -> None:
+        console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+    at = folder / application.name
+    learned = await learn_jobs(application.jobs, sessions / application.name, at, tell)
+    async with (
+        start_browser(headed=False) as browser,
+        open_sentence_runs(browser, application, learned, at) as runs,
+    ):
+        async for each in runs.measure(known, bind_only=bind_only):
+            dated = asdict(each) | {"measured": f"{datetime.now(UTC):%Y-%m-%d}"}
+            figures.append(dated)
+            tell(format_sentence(dated))
+            if not bind_only:
+                with file.open("a", encoding="utf-8") as kept:
+                    kept.write(json.dumps(dated, ensure_ascii=False) + "\n")
+    tell(write_sentence_table(figures))
 
 
 def _settings_of(application: Application, wanted: Sequence[Setting]) -> list[Setting]:
@@ -377,15 +407,27 @@ def _build_parser() -> argparse.ArgumentParser:
             sub.add_argument(
                 "--keep", type=Path, metavar="DIR", help="keep sessions and results of runs here"
             )
+    single_page = sorted(name for name, each in APPLICATIONS.items() if each.make == MAKE)
+    sub = commands.add_parser("sentences")
+    sub.add_argument("application", choices=single_page)
+    sub.add_argument(
+        "--shown",
+        type=Path,
+        default=OUT / "shown",
+        metavar="DIR",
+        help="where `induce --keep DIR` kept sessions",
+    )
+    sub.add_argument(
+        "--keep", type=Path, default=OUT / "sentences", metavar="DIR", help="of workflows and results"
+    )
+    sub.add_argument("--bind", action="store_true", help="only bind them; nothing is run or kept")
     sub = commands.add_parser("map")
     sub.add_argument("applications", nargs="*", help=f"of: {', '.join(_list_mapped())} (default: all)")
     sub.add_argument("--again", action="store_true", help="also applications that are mapped already")
     sub.add_argument("--seconds", type=float, default=900.0, help="for exploring each (default: 900)")
     sub.add_argument("--keep", type=Path, metavar="DIR", help="keep the maps here")
     sub = commands.add_parser("tasks")
-    sub.add_argument(
-        "application", choices=sorted(name for name, each in APPLICATIONS.items() if each.make == MAKE)
-    )
+    sub.add_argument("application", choices=single_page)
     sub.add_argument(
         "--map", type=Path, required=True, metavar="DIR", help="where `map --keep DIR` kept the map"
     )
@@ -451,7 +493,22 @@ def _play_flow(options: argparse.Namespace, console: Console) -> int:
     return 1 if played.failed or (played.changed and not options.goal) else 0
 
 
+def _measure_sentences(
+    parser: argparse.ArgumentParser, options: argparse.Namespace, console: Console
+) -> None:
+    name = options.application
+    if not (options.shown / name).is_dir():
+        record = f"python -m tests.zoo induce {name} --keep {options.shown}"
+        parser.error(f"{options.shown} has no demonstrations of {name}; record them: {record}")
+    asyncio.run(
+        _run_sentences(
+            APPLICATIONS[name], options.shown, options.keep.resolve(), console, bind_only=options.bind
+        )
+    )
+
+
 _MEASURING = {
+    "sentences": _measure_sentences,
     "map": _measure_maps,
     "tasks": _measure_kept_map,
     "induce": _induce_jobs,

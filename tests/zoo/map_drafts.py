@@ -20,10 +20,8 @@ from kb_schema.tasks import DRAFT, Task, TaskStep
 from kb_store import Stores, load_knowledge, open_stores
 from kb_store.runs.run_store import RunStore
 from kb_store.store_factory import open_runs
-from periplus.errors import UserError
-from periplus.runs.task_runs import TaskRunRequest, TaskRunResources, execute_task_run
-from periplus.session_setup import open_fresh_context
 from tests.zoo.map_tasks import UsedControl, measure_holding
+from tests.zoo.published_runs import run_published
 from tests.zoo.zoo_jobs import Application, Instance, Job, NoNoise, RunningApplication
 from tests.zoo.zoo_measurement import do_by_hand, find_differences, read_seed_state
 
@@ -195,20 +193,11 @@ class _DraftRuns:
         )  # fmt: skip
 
     async def _execute(self, chosen: ChosenDraft, folder: Path) -> tuple[str, str, bool]:
-        folder.mkdir(parents=True, exist_ok=True)
-        asked = TaskRunRequest(
-            self._website_id, chosen.task.task_id, base_url=self._running.base_url, values=chosen.values,
-            step_timeout_s=STEP_TIMEOUT_S,
+        ended = await run_published(
+            self._browser, self._running.base_url, self._website_id, chosen.task.task_id, chosen.values,
+            self._stores, self._runs, folder, step_timeout_s=STEP_TIMEOUT_S,
         )  # fmt: skip
-        resources = TaskRunResources(
-            self._stores, self._runs, lambda storage: open_fresh_context(self._browser, storage), folder
-        )
-        try:
-            done = await execute_task_run(asked, resources)
-        except UserError as exc:
-            return "error", str(exc), False
-        said = " | ".join(each for each in (done.error, done.hint) if each)
-        return f"{done.status}/{done.evidence}", said, done.succeeded
+        return ended.claim, ended.said, ended.success
 
 
 def judge_draft(before: Any, wanted: Any, after: Any, *, success: bool, verified: bool) -> DraftOutcome:

@@ -17,18 +17,16 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from playwright.async_api import Browser, StorageState
-from playwright.async_api import Error as PlaywrightError
 
 from agent.recording.demonstration_recorder import DemonstrationRecorder
 from agent.run_context import RunContext
 from agent.synthesis.errors import MetaAgentError
 from agent.synthesis.patterns.target_templates import ALSO
-from agent.synthesis.synthesis_pipeline import PipelineResult, add_workflow_documents
+from agent.synthesis.synthesis_pipeline import PipelineResult
 from agent.synthesis.trace_consensus import find_gap
 from agent.synthesis.utterances.utterance_templates import UtteranceMismatch, expand_value_forms
 from kb_schema import SourcedDocument, assemble
 from kb_schema.io_specs import InputSpec
-from kb_schema.run_records import RunResult
 from kb_schema.templates import list_telling_words
 from kb_schema.transforms import ungroup_number
 from kb_schema.websites import Website
@@ -36,9 +34,8 @@ from kb_store import Stores, load_knowledge, open_stores, read_knowledge
 from kb_store.runs.run_store import RunStore
 from kb_store.store_factory import open_runs
 from periplus.errors import UserError
-from periplus.runs.task_runs import TaskRunRequest, TaskRunResources, execute_task_run
-from periplus.session_setup import open_fresh_context
 from periplus.synthesis.proposed_screens import find_screens
+from periplus.synthesis.shown_sentences import build_documents
 from periplus.synthesis.workflow_synthesis import (
     SynthesisSite,
     induce_workflow,
@@ -47,10 +44,9 @@ from periplus.synthesis.workflow_synthesis import (
     read_traces,
 )
 from tests.support.people import Noise
+from tests.zoo.published_runs import run_published
 from tests.zoo.zoo_jobs import Application, Given, Instance, Job, NoNoise, RunningApplication, fill_sentence
 
-RUN_LIMIT_S = 180.0
-"""A run that takes longer is ended and counts as `hung`."""
 FEW = 4
 """Runs of a job in another setting than `same`, beside one that nobody can do."""
 REFUSED_IN_S = 20.0
@@ -420,7 +416,7 @@ async def learn_workflow(
     try:
         result = await induce_workflow(traces, job.name, "")
         found = await find_screens(stores, "zoo", base_url, result)
-        result = add_workflow_documents(result, found.by_step)
+        result = build_documents(result, found.by_step)
         gap = find_gap(result)
         if gap is not None or result.lowered is None:
             return str(gap)
@@ -548,22 +544,10 @@ class JobMeasurement:
         self, learned: LearnedJob, inputs: Mapping[str, Any], stores: Stores, runs: RunStore, folder: Path
     ) -> tuple[str, str, bool]:
         """Run the workflow; return its claim, what it said, and whether it says success."""
-        folder.mkdir(parents=True, exist_ok=True)
-        run_request = TaskRunRequest(
-            "zoo", learned.workflow_id, base_url=self._running.base_url, values=inputs
+        ended = await run_published(
+            self._browser, self._running.base_url, "zoo", learned.workflow_id, inputs, stores, runs, folder
         )
-        resources = TaskRunResources(
-            stores, runs, lambda storage: open_fresh_context(self._browser, storage), folder
-        )
-        try:
-            async with asyncio.timeout(RUN_LIMIT_S):
-                done: RunResult = await execute_task_run(run_request, resources)
-        except TimeoutError:
-            return "hung", f"not ended after {RUN_LIMIT_S:g} s", False
-        except (UserError, PlaywrightError) as exc:
-            return "error", str(exc), False
-        said = " | ".join(each for each in (done.error, done.hint) if each)
-        return f"{done.status}/{done.evidence}", said, done.succeeded
+        return ended.claim, ended.said, ended.success
 
 
 def judge_state(

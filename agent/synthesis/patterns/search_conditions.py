@@ -84,7 +84,7 @@ class SearchConditionFinder:
         """Return the rule of a loop up to position `last` that searches list rows, or continues until an element is present."""
         over = {row: each.after for row, each in passes.items() if each.after is not None}
         found = None
-        if len(over) == len(passes):
+        if len(over) == len(passes) and not act_on_same_rows(passes):
             found = self._ending(last, {row: each.before for row, each in passes.items()}, over)
         return None if found is None else rules.searching(passes, *found)
 
@@ -193,6 +193,14 @@ def _places_saying(page: TracePage, said: str) -> Iterable[str]:
                 yield f"{value}[normalize-space()='{{{{{PARAMETER}}}}}']"
             elif each.type == "xpath-text" and xpath_literal(said) in value:
                 yield value.replace(xpath_literal(said), f"'{{{{{PARAMETER}}}}}'")
+
+
+def act_on_same_rows(passes: Mapping[RowKey, LoopPass]) -> bool:
+    """Whether all traces act on the same rows in the same order, such as `Snooze` and `Pick a date` of two menus: nothing was
+    searched there, and a search would press the entries above them.
+    """
+    words = [each.words for each in passes.values()]
+    return len(words) > 1 and bool(words[0]) and len(set(words)) == 1
 
 
 def _each(sights: Mapping[RowKey, DecisionPage]) -> PagesByRow:
