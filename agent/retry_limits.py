@@ -101,3 +101,7 @@ PAGE_PINGS = 6
 
 STEP_DIALOGS = 50
 """Dialogs of one step after which its page is ended. Applied by `agent.page.page_side_effects`."""
+
+OPEN_WINDOWS = 30
+"""Windows that a page, and those that it opened, may have open at a time; with more it is ended. Applied by
+`agent.page.page_watchdog`."""

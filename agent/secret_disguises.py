@@ -39,6 +39,7 @@ _ESCAPE = re.compile(
     r"%u(?P<wide>[0-9a-f]{4})"
     r"|(?P<percent>%[0-7][0-9a-f]|%[cd][0-9a-f]%[89ab][0-9a-f]|%e[0-9a-f](?:%[89ab][0-9a-f]){2}"
     r"|%f[0-7](?:%[89ab][0-9a-f]){3})"
+    r"|(?P<pair>\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2})"
     r"|\\x(?P<byte>[0-9a-f]{2})|\\u(?P<unit>[0-9a-f]{4})|\\u\{0*(?P<point>[0-9a-f]{1,6})\}"
     r"|\\U(?P<long>[0-9a-f]{8})|\\(?P<css>0{0,4}[0-9a-f]{2})\s?|\\(?P<plain>[\\/\"'nrt])"
     r"|&#x0*(?P<hexadecimal>[0-9a-f]{1,6});?|&#0*(?P<decimal>[0-9]{1,7});?|(?P<entity>&[a-z][a-z0-9]{1,31};)",
@@ -46,6 +47,8 @@ _ESCAPE = re.compile(
 )
 _FILLERS = str.maketrans(dict.fromkeys("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0"))
 """Letters by their category that are painted as nothing."""
+_TAGS = str.maketrans({0xE0000 + code: chr(code) for code in range(0x20, 0x7F)})
+"""Tag characters (U+E0020 and on): each is an ASCII character that is painted as nothing."""
 _SEPARATORS = re.compile(r"[\W_]+")
 _STRUCTURE = re.compile(r"[<>\"'{}\[\],]")
 _ASCII = bytes(range(128)).lower() + bytes(range(128, 256))
@@ -214,6 +217,8 @@ def _decode(match: re.Match[str]) -> str:
     match match.lastgroup:
         case "percent":
             return bytes.fromhex(said.replace("%", "")).decode("utf-8", "replace")
+        case "pair":  # of UTF-16, as JSON writes it
+            return bytes.fromhex(said.lower().replace("\\u", "")).decode("utf-16-be")
         case "entity":
             return html.unescape(said)
         case "plain":
@@ -226,10 +231,10 @@ def _decode(match: re.Match[str]) -> str:
 
 
 def _normalise(text: str) -> str:
-    """Return the letters and digits of a text in one case."""
+    """Return the letters and digits of a text in one case, without accents."""
     if text.isascii():
         return text.encode().translate(_ASCII, _NO_ALNUM).decode()
-    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", text.translate(_TAGS)).casefold())
     return _SEPARATORS.sub("", folded.translate(_FILLERS))
 
 

@@ -35,6 +35,14 @@ class LanguageWords(Model):
     harmless: tuple[str, ...] = ()
 
 
+class DialogWords(Model):
+    """Words of dialogs and of their buttons; see `dangers.yaml`."""
+
+    agree: frozenset[str]
+    decline: frozenset[str]
+    says: DangerPhrases
+
+
 class AddressWords(Model):
     """Words in addresses; see `dangers.yaml`."""
 
@@ -68,6 +76,7 @@ class DangerWords(Model):
 
     symbols: DangerPhrases
     languages: dict[str, LanguageWords]
+    dialogs: DialogWords
     addresses: AddressWords
     conventions: tuple[LinkConvention, ...]
 
@@ -145,6 +154,16 @@ def find_harm_in_words(name: str) -> tuple[Danger, str] | None:
     """Return the harm of a control that is pressed and the words that show it; None: it may only submit a form."""
     found = find_danger_in_words(name.strip(), pressed=True)
     return None if found is None or found[0] == "submits" else found
+
+
+def find_harm_in_dialog(text: str) -> tuple[Danger, str] | None:
+    """Return the harm that the text of a dialog tells in any form of its words, and the part of a word that shows it."""
+    said = normalize_text(text).casefold()
+    for danger, parts in load_danger_words().dialogs.says.items():
+        for part in parts:
+            if re.search(rf"(?<!\w){re.escape(part)}" if part.isascii() else re.escape(part), said):
+                return danger, part
+    return None
 
 
 @lru_cache(maxsize=20_000)

@@ -7,38 +7,23 @@ from dataclasses import dataclass
 from playwright.async_api import Page
 
 from agent.dangers.danger_addresses import find_danger_in_address
-from agent.dangers.danger_words import find_harm_in_words
+from agent.dangers.danger_words import (
+    find_harm_in_dialog,
+    find_harm_in_words,
+    load_danger_words,
+    normalize_text,
+)
 from agent.page import in_page_library
 from kb_schema.explorations import Danger
 from kb_schema.selectors import Selector
 from kb_schema.text_similarity import words
 
-AGREEING = frozenset(
-    {
-        *(
-            "am",
-            "and",
-            "apply",
-            "confirm",
-            "continue",
-            "done",
-            "finish",
-            "go",
-            "i",
-            "it",
-            "next",
-            "now",
-            "ok",
-            "okay",
-        ),
-        *("on", "please", "proceed", "save", "submit", "sure", "yes"),
-    }
-)
-"""Words of buttons that only agree to what the dialog around them says. `Cancel` and `Close` do not agree."""
 _HARM = frozenset({"deletes", "pays", "sends", "signs_out"})
 _SAFE_METHODS = frozenset({"", "get", "post", "dialog"})
 _LONGEST_TEXT = 80
 """Words of a title or a dialog that are looked at."""
+_SHORT_TEXT = 25
+"""Words of a dialog that asks one thing: each of its buttons answers it, whatever it is called."""
 _ENDINGS = (("s", ""), ("d", ""), ("ed", ""), ("ing", ""), ("ing", "e"), ("ion", "e"))
 
 
@@ -69,7 +54,8 @@ async def read_surroundings(page: Page, selector: Selector) -> PressSurroundings
 def find_harm_around(name: str, around: PressSurroundings) -> tuple[Danger, str] | None:
     """Return the danger that the surroundings of a press tell, and what shows it; None if they tell none.
 
-    The dialog around a control counts if its own name only agrees, such as `OK`, or if it has none.
+    The dialog around a control counts if its own name only agrees, such as `OK`, or if it has none; in a dialog with a short
+    text, each name counts that does not decline, such as `Cancel`. Both are words of `dangers.yaml`, in many languages.
     """
     danger = find_danger_in_address(around.action) if around.action else None
     if danger is not None and danger[0] in _HARM:
@@ -80,9 +66,19 @@ def find_harm_around(name: str, around: PressSurroundings) -> tuple[Danger, str]
     deed = find_harm_in_words(around.deed) if around.deed else None
     if deed is not None:
         return deed[0], f"its form says {around.deed!r}"
-    agrees = AGREEING.issuperset(words(name))
-    said = [around.title, around.dialog] if agrees else [around.title]
-    return next((harm for each in said if (harm := _find_harm_in_text(each)) is not None), None)
+    if (harm := _find_harm_in_text(around.title)) is not None:
+        return harm
+    if not around.dialog or not _answers(name, around.dialog):
+        return None
+    return _find_harm_in_text(around.dialog) or find_harm_in_dialog(around.dialog)
+
+
+def _answers(name: str, dialog: str) -> bool:
+    """Return whether a control does what the dialog around it says."""
+    known, said = load_danger_words().dialogs, words(normalize_text(name).replace("İ", "i"))
+    if (said[:1] and said[0] in known.decline) or name.strip() in known.decline:
+        return False
+    return known.agree.issuperset(said) or len(dialog.split()) <= _SHORT_TEXT
 
 
 def _find_harm_in_text(text: str) -> tuple[Danger, str] | None:

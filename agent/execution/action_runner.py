@@ -21,6 +21,7 @@ from agent.execution.effects.side_effects import SideEffects
 from agent.execution.element_uses import find_element_use, find_recorded
 from agent.execution.run_observer import RunObserver
 from agent.execution.values.page_spellings import find_page_spellings
+from agent.execution.values.secret_uses import check_secret_uses
 from agent.healing.element_memory import StepTarget, build_selector_key
 from agent.healing.element_wait import GLANCE_S
 from agent.healing.healed_conditions import find_stored_element, list_css_references
@@ -99,6 +100,7 @@ class ActionRunner:
                 return
 
     async def _perform_one(self, call: ActionCall, values: Mapping[str, Any]) -> None:
+        check_secret_uses(call, values, self._session.context.redact)
         filled = fill_call(call, values)
         document = await self._session.knowledge.action(filled.action_type)
         if filled.canonical_type not in COMPOSITE_ACTIONS:
@@ -146,6 +148,7 @@ class ActionRunner:
         touched = False
         index = 0
         while index < len(steps):
+            check_secret_uses(steps[index], bound, self._session.context.redact)
             step = fill_call(steps[index], bound)
             following = steps[index + 1] if index + 1 < len(steps) else None
             index += 1

@@ -1,8 +1,8 @@
 """Ends pages that do not answer, so that nothing waits for them without end.
 
 A script that never returns blocks every call to its page, and most of the browser driver's calls have no timeout. The
-watchdog asks each page of a context for a sign of life over the browser's own protocol. A page that gives none has its
-renderer killed; the calls that wait for the page then fail with `PageGone` and its reason.
+watchdog asks each page of a context for a sign of life over the browser's own protocol. A page that gives none, or opens
+windows without end, has its renderer killed; the calls that wait for the page then fail with `PageGone` and its reason.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
 import structlog
 from playwright.async_api import BrowserContext, CDPSession, Page
@@ -24,6 +24,10 @@ CRASH_S = 3.0
 
 _ENDED: WeakKeyDictionary[Page, str] = WeakKeyDictionary()
 _SESSIONS: WeakKeyDictionary[Page, CDPSession] = WeakKeyDictionary()
+_OPENED: WeakKeyDictionary[Page, WeakSet[Page]] = WeakKeyDictionary()
+"""For a page that no other opened: the windows that it and those opened."""
+_FIRST: WeakKeyDictionary[Page, Page] = WeakKeyDictionary()
+"""For an opened window: the page that no other opened."""
 
 _log = structlog.get_logger(__name__)
 
@@ -33,10 +37,11 @@ def watch_context(context: BrowserContext, *, answer_s: float = retry_limits.PAG
     tasks: set[asyncio.Task[None]] = set()
 
     def start(page: Page) -> None:
-        task = asyncio.ensure_future(_watch(page, answer_s))
-        tasks.add(task)
-        task.add_done_callback(tasks.discard)
-        page.once("close", lambda _page: _cancel(task))
+        for watching in (_watch(page, answer_s), _count(page)):
+            task = asyncio.ensure_future(watching)
+            tasks.add(task)
+            task.add_done_callback(tasks.discard)
+            page.once("close", lambda _page, task=task: _cancel(task))
 
     context.on("page", start)
     for page in context.pages:
@@ -94,6 +99,24 @@ async def page_deadline(page: Page, seconds: float, what: str) -> AsyncIterator[
 
 def _cancel(task: asyncio.Task[None]) -> None:
     task.cancel()
+
+
+async def _count(page: Page) -> None:
+    """Close an opened window, and end the page that opened it or its openers, if they have too many open."""
+    with suppress(DriverError, TimeoutError):  # it was closed
+        opener = await page.opener()
+        if opener is None:
+            return
+        first = _FIRST[page] = _FIRST.get(opener, opener)
+        windows = _OPENED.setdefault(first, WeakSet())
+        windows.add(page)
+        if first not in _ENDED and sum(not each.is_closed() for each in windows) <= retry_limits.OPEN_WINDOWS:
+            return
+        await end_page(
+            first, f"the page opened more than {retry_limits.OPEN_WINDOWS} windows at a time and was ended"
+        )
+        async with asyncio.timeout(CRASH_S):
+            await page.close()
 
 
 async def _watch(page: Page, answer_s: float) -> None:

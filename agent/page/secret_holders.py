@@ -6,7 +6,7 @@ that shows itself to be for secrets counts as well once a secret was typed in th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -23,7 +23,9 @@ from kb_schema.url_patterns import origin_of
 _TYPED_AT: WeakKeyDictionary[BrowserContext, set[str]] = WeakKeyDictionary()
 """The origins at which secrets were typed, by browser context."""
 _HARMLESS = frozenset({"Enter", "NumpadEnter", "Tab", "Shift+Tab", "Escape"})
-_PASTE = frozenset({"v", "insert"})
+_COMMAND_KEYS = frozenset({"Control", "Meta", "ControlOrMeta"})
+_COMMANDS_ELSEWHERE = frozenset({"a", "keya", "enter", "home", "end"})
+"""Keys that are pressed with Control or Meta on another origin than the secret's: with others, a page may paste."""
 
 
 def is_for_secrets(field: Mapping[str, Any]) -> bool:
@@ -81,10 +83,16 @@ async def check_key(order: ActionOrder) -> None:
     if not typed or keys in _HARMLESS:
         return
     *held, last = keys.split("+") if keys != "+" else [keys]
-    if last.lower() in _PASTE and held and origin_of(page.url) not in typed:
-        raise SecretKept(f"{keys!r} pastes on another origin than the one where a secret was typed")
+    if _may_paste(held, last) and origin_of(page.url) not in typed:
+        raise SecretKept(f"{keys!r} may paste on another origin than the one where a secret was typed")
     if (len(last) > 1 or held) and await holds_secret(page, order.request.selector):
         raise SecretKept(f"{keys!r} may edit or copy a field with a secret")
+
+
+def _may_paste(held: Sequence[str], last: str) -> bool:
+    if not _COMMAND_KEYS.isdisjoint(held):
+        return last.lower() not in _COMMANDS_ELSEWHERE
+    return bool(held) and last.lower() == "insert"
 
 
 async def check_drag(order: ActionOrder) -> None:

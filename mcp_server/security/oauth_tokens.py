@@ -10,7 +10,6 @@ import asyncio
 import json
 import time
 import urllib.error
-import urllib.request
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +19,7 @@ import structlog
 from mcp.server.auth.provider import AccessToken
 
 from mcp_server.security.bearer_tokens import TokenSetupError, add_implied_scopes
+from mcp_server.security.http_openers import build_opener
 
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
 METADATA_PATHS = ("/.well-known/oauth-authorization-server", "/.well-known/openid-configuration")
@@ -32,6 +32,8 @@ LARGEST = 1_000_000
 """Bytes of a key set."""
 
 _log = structlog.get_logger(__name__)
+
+_OPENER = build_opener(proxies=True)
 
 JsonFetcher = Callable[[str], Awaitable[Mapping[str, Any]]]
 
@@ -48,14 +50,14 @@ class OAuthResource:
 
 
 async def fetch_json(url: str) -> Mapping[str, Any]:
-    """An object from an address of the issuer. Raises `OSError` and `ValueError`."""
+    """An object from an address of the issuer; a redirect is not followed. Raises `OSError` and `ValueError`."""
     return await asyncio.to_thread(_fetch, url)
 
 
 def _fetch(url: str) -> Mapping[str, Any]:
     if not url.startswith(("https://", "http://")):
         raise ValueError("not an http address")
-    with urllib.request.urlopen(url, timeout=FETCH_S) as response:  # noqa: S310 - the scheme was looked at
+    with _OPENER.open(url, timeout=FETCH_S) as response:
         found = json.loads(response.read(LARGEST))
     if not isinstance(found, dict):
         raise TypeError("not an object")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from shutil import which
@@ -34,6 +34,10 @@ from periplus.knowledge_server import connect_knowledge_client
 
 SNAPSHOT = "browser_snapshot"
 """The tool of Playwright's server that returns the page."""
+ANSWER_S = 600.0
+"""Seconds that the wrapped server may take for an answer; some of its tools wait for a person."""
+OURS = "PERIPLUS_"
+"""What the variables begin with that the wrapped server does not get: our secrets and keys are among them."""
 _WHOLE_TOOL = Tool(
     name=WHOLE,
     description="The whole accessibility snapshot of the present page, where another answer had a summary of it",
@@ -79,8 +83,8 @@ class WrappedServer(MCPServer[Any]):
         """Call a tool of the wrapped server. Answers other than those with a known page are passed on as they are."""
         del context
         if name == WHOLE:
-            return await self._wrapped.call_tool(SNAPSHOT, {})
-        result = await self._wrapped.call_tool(name, arguments)
+            return await self._wrapped.call_tool(SNAPSHOT, {}, read_timeout_seconds=ANSWER_S)
+        result = await self._wrapped.call_tool(name, arguments, read_timeout_seconds=ANSWER_S)
         if name == SNAPSHOT and arguments:  # a part, or a file: the client asked for just that
             return result
         content = [
@@ -131,13 +135,14 @@ async def open_wrapped_server(
 ) -> AsyncIterator[WrappedServer]:
     """Start the command and open the server in front of it. Raises `UserError` if it does not start or has no snapshots."""
     words = split_command(command)
-    parameters = StdioServerParameters(command=words[0], args=words[1:], env=dict(os.environ))
+    env = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
+    parameters = StdioServerParameters(command=words[0], args=words[1:], env=env)
     try:
         async with (
             connect_knowledge_client(stores, base_urls) as knowledge,
             Client(stdio_client(parameters)) as wrapped,
         ):
-            tools = list((await wrapped.list_tools()).tools)
+            tools = choose_tools((await wrapped.list_tools()).tools)
             if SNAPSHOT not in {tool.name for tool in tools}:
                 raise UserError(
                     f"--wrap: {command!r} has no tool {SNAPSHOT}",
@@ -157,6 +162,12 @@ async def open_wrapped_server(
             f"--wrap: {command!r} does not answer as an MCP server: {exc}",
             fix="run the command alone: its standard output may carry only the protocol",
         ) from exc
+
+
+def choose_tools(tools: Iterable[Tool]) -> list[Tool]:
+    """Return the first tool of each name; none has the name of our own tool."""
+    found = {WHOLE: _WHOLE_TOOL}
+    return [tool for tool in tools if found.setdefault(tool.name, tool) is tool]
 
 
 def split_command(command: str) -> list[str]:

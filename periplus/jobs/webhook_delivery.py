@@ -33,9 +33,9 @@ from kb_schema.service_records import (
 from kb_schema.url_patterns import is_web_address, origin_of
 from kb_store.errors import StoreError
 from kb_store.runs.run_store import RunStore
+from mcp_server.security.http_openers import build_opener
 from periplus import __version__
 from periplus.errors import UserError
-from periplus.http_openers import build_opener
 from periplus.runs.task_runs import new_run_id
 
 RETRIES_S = (5, 60, 300, 1_800, 7_200, 21_600)

@@ -25,6 +25,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from kb_schema.base import Model
 from mcp_server.identification.base_urls import LOOPBACK
 from mcp_server.security.access_scopes import READ, REVIEW, WRITE, AccessScope
+from mcp_server.security.http_openers import build_opener
 from mcp_server.security.oauth_tokens import (
     ALGORITHMS,
     FETCH_S,
@@ -37,6 +38,8 @@ from periplus.settings import read_settings
 
 DISCOVERY = "/.well-known/openid-configuration"
 LEEWAY_S = 10
+_OPENER = build_opener(proxies=True)
+"""Follows no redirect: our secret would go with it, also to an address that `_address` refuses."""
 LONGEST_NAME = 100
 EVERYBODY = "*"
 """In `PERIPLUS_OIDC_SCOPES`: whoever signs in."""
@@ -284,7 +287,7 @@ class SingleSignOn:
             basic = base64.b64encode(":".join(map(quote_plus, pair)).encode()).decode()
             request.add_header("Authorization", f"Basic {basic}")
         try:
-            with urllib.request.urlopen(request, timeout=FETCH_S) as response:  # noqa: S310 - as above
+            with _OPENER.open(request, timeout=FETCH_S) as response:
                 found = json.loads(response.read(LARGEST))
         except urllib.error.HTTPError as exc:
             if exc.code >= 500:

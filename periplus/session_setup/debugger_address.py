@@ -12,8 +12,8 @@ from http.client import HTTPException
 from urllib.parse import urlsplit
 
 from mcp_server.identification.base_urls import LOOPBACK
+from mcp_server.security.http_openers import build_opener
 from periplus.errors import UserError
-from periplus.http_openers import build_opener
 
 ANSWER_S = 10.0
 """How long an endpoint may take to answer."""

@@ -250,3 +250,15 @@ async def test_what_a_secret_leads_to_is_not_remembered(session, site, tmp_path)
     assert result.complete, result.error
     assert not session.memory._known
     assert leaks(BOTH, tmp_path) == []
+
+
+@pytest.mark.usefixtures("hasty")
+@pytest.mark.parametrize("action", ["navigate", "press"])
+async def test_a_secret_stands_in_no_address(session, action):
+    session.resilience = ResiliencePolicy(enable_replanning=False, max_retries=0)
+    call = {"url": "/fog?to={berth}"} if action == "navigate" else {"target": "#name", "value": "{berth}"}
+    session.knowledge.know(parse_document(_task("away", TO_FORM, _step("away", action, call=call))))
+    result = await TaskRunner(session).run_task("away", {"berth": SECRET, "pin": PLAIN})
+    assert not result.succeeded
+    assert "{berth} has a secret" in str(result.error)
+    assert "fog" not in session.page.url

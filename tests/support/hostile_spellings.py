@@ -7,6 +7,7 @@ import codecs
 import hashlib
 import html
 import json
+import unicodedata
 from collections.abc import Callable, Mapping
 from urllib.parse import quote
 
@@ -51,6 +52,11 @@ RECOGNISED: Mapping[str, Spelling] = {
     "zero-width spaces": _joined("\u200b"),
     "soft hyphens": _joined("\xad"),
     "fillers": _joined("\u3164"),
+    "tag characters": lambda text: "".join(chr(0xE0000 + ord(each)) for each in text),
+    "an accent each": lambda text: "".join(f"{each}\u0301" for each in text),
+    "an accent each, composed": lambda text: unicodedata.normalize(
+        "NFC", "".join(f"{each}\u0301" for each in text)
+    ),
     "full width": lambda text: "".join(chr(ord(each) + 0xFEE0) for each in text),
     "percent": _each("%{:02x}"),
     "percent, upper": _each("%{:02X}"),

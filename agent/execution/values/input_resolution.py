@@ -25,6 +25,7 @@ from agent.execution.values.value_sources import (
     build_task_value_request,
     fetch_value,
 )
+from agent.redaction import SHORTEST
 from agent.run_context import CachedValue, RunContext
 from kb_schema.io_specs import InputMapping, InputSpec, IoSpec, ValueSource
 from kb_schema.tasks import Task
@@ -179,6 +180,7 @@ async def map_inputs(
                 continue
             value = rule.default
         values[name] = transform_value(name, value, rule.transforms)
+        _check_recognised(name, value, values[name], context)
         if rule.persist_as:
             context.session[rule.persist_as] = values[name]
     return values
@@ -249,10 +251,21 @@ def _finish_value(spec: InputSpec, value: Any, context: RunContext) -> Any:
     """Return the value typed and transformed; a secret is registered first, before an error could quote it."""
     if spec.secret:
         context.keep_secret(value)
-    value = transform_value(spec.name, parse_typed_value(spec, value), spec.transforms)
+    made = transform_value(spec.name, parse_typed_value(spec, value), spec.transforms)
     if spec.secret:
-        context.keep_secret(value)
-    return value
+        context.keep_secret(made)
+    _check_recognised(spec.name, value, made, context)
+    return made
+
+
+def _check_recognised(name: str, value: Any, made: Any, context: RunContext) -> None:
+    """Raise `PersonNeeded` if a transform made something of a secret that would not be recognised as secret."""
+    if made in (value, "", None) or context.redact(value) == value or context.redact(made) != made:
+        return
+    raise PersonNeeded(
+        f"input {name!r} is a part of a secret",
+        hint=f"declare it with `secret: true`, and let its transforms leave {SHORTEST} characters or more",
+    )
 
 
 def _read_cached_value(task: Task, spec: InputSpec, context: RunContext) -> Any:

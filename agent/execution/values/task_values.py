@@ -88,7 +88,9 @@ class TaskValues:
     async def read(self, rule: Extraction, values: Mapping[str, Any]) -> Any:
         """Return what a rule reads on the page now; `MISSING` if it finds nothing."""
         elements = {name: e.selector for name, e in (await self._session.elements()).items()}
-        return await extract_value(rule, self._session.page, values, elements)
+        return await extract_value(
+            rule, self._session.page, values, elements, redact=self._session.context.redact
+        )
 
     async def read_outputs(self, run: TaskRun, after: str | None) -> None:
         """Read the outputs due after that step (None: at the end) and store them at once.

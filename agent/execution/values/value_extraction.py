@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -32,23 +32,29 @@ from kb_schema.url_patterns import compile_pattern
 
 _RULE: TypeAdapter[Extraction] = TypeAdapter(Extraction)
 _CELL = {"selector", "attribute"}
+_Redact = Callable[[str], str]
 MAX_ROWS = 1_000
 """Rows of a table that are read; use pagination for longer tables."""
 
 
 async def extract_value(
-    rule: Extraction, page: Page, values: Mapping[str, Any], elements: Mapping[str, Selector]
+    rule: Extraction,
+    page: Page,
+    values: Mapping[str, Any],
+    elements: Mapping[str, Selector],
+    *,
+    redact: _Redact,
 ) -> Any:
     """Return the value, or `MISSING` if neither the rule nor its fallbacks find one.
 
     A fallback is also tried if the value found is empty. `values`: inputs and outputs so far, which fill the
-    rule's `{x}`. `elements`: selectors of the current screen. Raises `StepFailed` for a variable without a
-    value.
+    rule's `{x}`. `elements`: selectors of the current screen. `redact` removes the run's secrets from a text before a
+    pattern cuts it: a part of a secret would not be recognised. Raises `StepFailed` for a variable without a value.
     """
     current: Extraction | None = _filled(rule, values)
     empty = MISSING
     while current is not None:
-        found = await _apply_rule(current, page, values, elements)
+        found = await _apply_rule(current, page, values, elements, redact)
         if found is not MISSING and is_meaningful(found):
             return found
         empty = found if empty is MISSING else empty
@@ -77,11 +83,15 @@ def _filled(rule: Extraction, values: Mapping[str, Any]) -> Extraction:
 
 
 async def _apply_rule(
-    rule: Extraction, page: Page, values: Mapping[str, Any], elements: Mapping[str, Selector]
+    rule: Extraction,
+    page: Page,
+    values: Mapping[str, Any],
+    elements: Mapping[str, Selector],
+    redact: _Redact,
 ) -> Any:
     match rule:
         case UrlExtraction(pattern=pattern):
-            return _by_pattern(pattern, page.url)
+            return _by_pattern(pattern, redact(page.url))
         case ContextExtraction(source=source):
             name = source.removeprefix("inputs.").removeprefix("outputs.").removeprefix("context.")
             return values.get(name, MISSING)
@@ -89,16 +99,16 @@ async def _apply_rule(
             text = await _read(page, _selector(rule.selector, values, elements), attribute=rule.attribute)
             if text is None or rule.pattern is None:
                 return MISSING if text is None else text
-            return _by_pattern(rule.pattern, text)
+            return _by_pattern(rule.pattern, redact(text))
         case TableExtraction(columns=columns):
             asked = {name: column.model_dump(include=_CELL) for name, column in columns.items()}
             rows = await _read(page, _selector(rule.selector, values, elements), columns=asked)
-            return [{name: _cell(row[name], columns[name]) for name in columns} for row in rows or ()]
+            return [{name: _cell(row[name], columns[name], redact) for name in columns} for row in rows or ()]
         case RankedExtraction():
-            return await _read_ranked(rule, page, _selector(rule.selector, values, elements))
+            return await _read_ranked(rule, page, _selector(rule.selector, values, elements), redact)
 
 
-async def _read_ranked(rule: RankedExtraction, page: Page, rows: Selector) -> Any:
+async def _read_ranked(rule: RankedExtraction, page: Page, rows: Selector, redact: _Redact) -> Any:
     """Return the text of the column that the order means in the row with the least or greatest value."""
     ranking = read_ranking(rule.order)
     meant = [
@@ -112,7 +122,7 @@ async def _read_ranked(rule: RankedExtraction, page: Page, rows: Selector) -> An
     found = await _read(page, rows, columns={"cell": column.model_dump(include=_CELL)}) or []
     if len(found) >= MAX_ROWS:
         return MISSING
-    texts = [_cell(each["cell"], column) or "" for each in found]
+    texts = [_cell(each["cell"], column, redact) or "" for each in found]
     best = find_extreme(texts, replace(ranking, measures=frozenset(meant)))
     return MISSING if best is None else texts[best]
 
@@ -150,11 +160,11 @@ async def _read(
     return answer["said"]
 
 
-def _cell(text: str | None, column: TableColumn) -> str | None:
+def _cell(text: str | None, column: TableColumn, redact: _Redact) -> str | None:
     """Return the value of one column of a row."""
     if text is None or column.pattern is None:
         return text
-    found = _by_pattern(column.pattern, text)
+    found = _by_pattern(column.pattern, redact(text))
     return None if found is MISSING else str(found)
 
 

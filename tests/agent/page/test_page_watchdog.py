@@ -102,3 +102,27 @@ async def test_what_takes_longer_than_its_deadline_ends_with_the_page(watched):
             await asyncio.Event().wait()
     with pytest.raises(PageGone, match="step 3"):
         await in_page_library.call(watched, "revision")
+
+
+WINDOWS = {
+    "many at once": "setInterval(() => { for (let n = 0; n < 9; n++) window.open('about:blank') }, 300)",
+    "one by one": "setInterval(() => window.open('about:blank'), 50)",
+}
+
+
+@pytest.mark.parametrize("script", WINDOWS.values(), ids=WINDOWS)
+async def test_a_page_that_opens_windows_without_end_is_ended(watched, script, monkeypatch):
+    monkeypatch.setattr(retry_limits, "OPEN_WINDOWS", 4)
+    await show(watched, f'<button id=go onclick="{script}">Go</button>', "/windows")
+    with pytest.raises(PageError, match="more than 4 windows at a time"):
+        await _act_and_look(watched, "click", selector=css("#go"))
+
+
+async def test_windows_that_were_closed_do_not_count(watched, monkeypatch):
+    monkeypatch.setattr(retry_limits, "OPEN_WINDOWS", 1)
+    await show(watched, "<p>many, one after another</p>", "/windows")
+    for _ in range(3):
+        async with watched.expect_popup() as opened:
+            await watched.evaluate("void window.open('about:blank')")
+        await (await opened.value).close()
+    assert read_end_reason(watched) is None

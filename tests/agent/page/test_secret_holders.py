@@ -85,14 +85,16 @@ async def test_keys_that_submit_and_keys_elsewhere_are_pressed(page, site):
     assert await page.input_value("#note") == ""
 
 
-async def test_what_was_copied_is_not_pasted_on_another_origin_after_a_secret(page, site):
+@pytest.mark.parametrize("keys", ["Control+V", "Control+KeyV", "Shift+Insert", "ControlOrMeta+Shift+v"])
+async def test_what_was_copied_is_not_pasted_on_another_origin_after_a_secret(page, site, keys):
     await type_secret(page, "#password")
     with served() as other:
         await page.goto(other.base)
         with pytest.raises(SecretKept, match="another origin"):
-            await press(page, "Control+V", "#note")
+            await press(page, keys, "#note")
+        await press(page, "Control+A", "#note")
         await page.goto(site)
-        await press(page, "Control+V", "#note")
+        await press(page, keys, "#note")
 
 
 async def test_what_a_field_makes_of_a_secret_is_told(page, site):

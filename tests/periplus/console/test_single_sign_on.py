@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import asynccontextmanager
 from urllib.parse import parse_qs, urlsplit
 
@@ -16,6 +17,7 @@ from periplus.service.console_sessions import ConsoleSessions
 from periplus.service.single_sign_on import OidcSettings, load_oidc_settings
 from tests.periplus.service.service_support import served
 from tests.support.oidc_issuer import CLIENT, SECRET, issuing
+from tests.support.site_server import Answered, running_site
 
 PAGE = {"Accept": "text/html", "X-API-Key": ""}
 
@@ -199,6 +201,27 @@ async def test_an_address_that_can_be_read_on_the_way_is_not_used(service, issue
         where, params={"state": asked.get("state", ""), "code": "x"}, headers=PAGE
     )
     assert (answer.status_code, f"does not tell a safe {name}" in answer.text) == (503, True)
+
+
+@pytest.mark.parametrize("name", ["token_endpoint", "jwks_uri"])
+async def test_no_redirect_of_the_issuer_is_followed(service, issuer, monkeypatch, name):
+    """It would lead our secret, or the question for the keys, to an address that nobody looked at."""
+    asked_there = []
+
+    def answer(asked):
+        asked_there.append(asked)
+        return Answered(json.dumps(issuer.published_keys()))
+
+    known = issuer.discovery()
+    with (
+        running_site(answer) as elsewhere,
+        running_site(lambda _: Answered(location=f"{elsewhere.base}/x")) as redirecting,
+    ):
+        monkeypatch.setattr(issuer, "discovery", lambda: {**known, name: f"{redirecting.base}/y"})
+        back = urlsplit(issuer.sign_in(await _sent_to_issuer(service), "ann"))
+        refused = await service.client.get(f"{back.path}?{back.query}", headers=PAGE)
+    assert refused.status_code in (403, 503)
+    assert asked_there == []
 
 
 async def test_an_issuer_on_the_web_names_no_address_of_this_machine(monkeypatch):

@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from kb_store import load_knowledge, open_stores
 from kb_store.audit.audit_log import AuditLog
 from kb_store.audit.audit_recorder import use_audit_log
+from loaders import read_knowledge_folder
+from periplus.jobs.job_runner import JobOutcome
 from periplus.service.visits.visit_registry import VisitRegistry
 from periplus.service.visits.visit_settings import VisitSettings
+from periplus.web_server import service_setup
 from tests.periplus.service.service_support import KEY, served
-from tests.periplus.service.visits.visit_support import Puppets
+from tests.periplus.service.test_schedule_docs import SHOP, TASK
+from tests.periplus.service.visits.visit_support import FLOW, Puppets
 
 HERE = Path(__file__).parent
+LINKS = 40
+"""Links that a long stateful run follows, of 63: 19 are stated, the others are inferred."""
 
 
 @pytest.fixture(scope="module")
@@ -89,18 +98,19 @@ async def test_the_example_of_a_request_is_accepted(service, document):
     assert (await service.over(example["req_id"]))["verdict"] == "pass"
 
 
-async def _schemathesis(service, folder, *options: str) -> None:
-    """Run all checks with a key; `stateful` follows the links between operations, stated and inferred."""
+async def _schemathesis(service, folder, *options: str, hooks: str = "") -> str:
+    """Run all checks with a key and return what was said; `stateful` follows the links between operations."""
     program = Path(sys.executable).with_name("schemathesis")
     run = await asyncio.create_subprocess_exec(
         program, "--config-file", HERE / "schemathesis.toml", "--no-color", "run",
         f"{service.url}/api/openapi.json", "--header", f"X-API-Key: {KEY}", "--checks", "all", *options,
         cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        env={**os.environ, "PYTHONWARNINGS": "ignore"},
+        env={**os.environ, "PYTHONWARNINGS": "ignore", "SCHEMATHESIS_HOOKS": hooks, "PYTHONPATH": str(HERE)},
     )  # fmt: skip
     said, _ = await run.communicate()
     assert run.returncode == 0, said.decode()[-6_000:]
     assert "Scenarios:" in said.decode(), "the stateful phase was left out"
+    return said.decode()
 
 
 async def test_schemathesis_finds_nothing(service, tmp_path):
@@ -113,3 +123,46 @@ async def test_schemathesis_finds_nothing(service, tmp_path):
 @pytest.mark.timeout(900)
 async def test_schemathesis_finds_nothing_with_many_examples(service, tmp_path):
     await _schemathesis(service, tmp_path, "--max-examples", "300")
+
+
+class Done:
+    """Performs each job at once."""
+
+    resumable = False
+
+    def begin(self, _job):
+        return self
+
+    async def done(self):
+        return JobOutcome(outcome="success")
+
+
+class AnyFlow(Puppets):
+    """Shows the tour, whatever the flow is called."""
+
+    async def flow(self, website, _flow):
+        return await super().flow(None, None)
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(900)
+async def test_the_links_of_the_document_are_followed(tmp_path, monkeypatch):
+    """What the document's examples make is looked at, changed and ended; schemathesis finds nothing there."""
+    kinds = ("task", "sentence", "verification", "map", "demo")
+    monkeypatch.setattr(service_setup, "build_performers", lambda *_: dict.fromkeys(kinds, Done()))
+    (tmp_path / "kb").mkdir()
+    flow = {"type": "presentation_flow", "website_id": "shop", **FLOW.to_json()}
+    for name, each in {"website": SHOP, "task": TASK, "flow": flow}.items():
+        (tmp_path / "kb" / f"{name}.json").write_text(json.dumps(each))
+    async with open_stores(tmp_path) as stores:
+        await load_knowledge(stores.documents, stores.graph, read_knowledge_folder(tmp_path / "kb")[0])
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "login.csv").write_text("Element,Action\n")
+    links = VisitRegistry(AnyFlow(browser=None), VisitSettings())
+    async with served(tmp_path, visits=links, serve_webhooks="https://ci.example.com") as one:
+        await one.client.get("/api/openapi.json", timeout=120)  # made at the first request
+        said = await _schemathesis(
+            one, tmp_path, "--phases", "stateful", "--max-examples", "150", hooks="schemathesis_hooks"
+        )
+    (followed,) = re.findall(r"API Links: +(\d+) covered", said)
+    assert int(followed) >= LINKS, said

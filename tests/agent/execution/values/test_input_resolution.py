@@ -412,3 +412,36 @@ def test_what_says_something_is_not_replaced_by_what_says_nothing():
     assert (context.session["id"], context.global_values["id"]) == ("7", "8")
     assert context.outputs["p"] == {"id": "9"}
     assert list(context.outputs) == ["t", "g", "p"]
+
+
+PART = {"type": "extract_regex", "pattern": "^(.{6})"}
+CHARACTER = {"type": "extract_regex", "pattern": "^(.)"}
+
+
+@pytest.mark.parametrize("made", [{"transforms": [PART]}, {"transforms": [CHARACTER], "secret": True}])
+async def test_a_part_of_a_secret_that_would_not_be_recognised_is_refused(world, made):
+    whole = {"name": "password", "secret": True}
+    part = {"name": "part", "source": "template", "template": "{password}", **made}
+    with pytest.raises(PersonNeeded, match="'part' is a part of a secret"):
+        await world.resolve(whole, part, given={"password": "Zq7xSecretW9kk"})
+
+
+async def test_a_part_of_a_secret_that_is_declared_secret_is_recognised(world):
+    whole = {"name": "password", "secret": True}
+    part = {
+        "name": "part",
+        "source": "template",
+        "template": "{password}",
+        "transforms": [PART],
+        "secret": True,
+    }
+    values = await world.resolve(whole, part, given={"password": "Zq7xSecretW9kk"})
+    assert values["part"] == "Zq7xSe"
+    assert "Zq7xSe" not in world.context.redact("it is Zq7xSe")
+
+
+async def test_a_flow_maps_no_part_of_a_secret(world):
+    world.context.keep_secret("Zq7xSecretW9kk")
+    world.context.session["password"] = "Zq7xSecretW9kk"
+    with pytest.raises(PersonNeeded, match="part of a secret"):
+        await world.map(x={"source": "session_context", "key": "password", "transforms": [PART]})

@@ -14,6 +14,7 @@ from agent.execution.values.value_extraction import extract_value
 from agent.page.condition_probes import evaluate_conditions
 from agent.page.live_selectors import fill_selector_parameters, resolve_selector
 from agent.page.page_actions import perform_action
+from agent.redaction import Secrets
 from agent.session import ElementScope
 from kb_schema.action_calls import ActionCall
 from kb_schema.action_documents import Action
@@ -97,7 +98,7 @@ async def test_every_kind_of_field_takes_a_hard_value_as_it_is(page):
 
 async def _read(page, rule, values=None, elements=None):
     known = {name: Selector.model_validate(each) for name, each in (elements or {}).items()}
-    return await extract_value(RULE.validate_python(rule), page, values or {}, known)
+    return await extract_value(RULE.validate_python(rule), page, values or {}, known, redact=str)
 
 
 async def test_every_extraction_gives_hard_values_as_they_are(page):
@@ -247,8 +248,8 @@ async def test_a_value_is_read_by_xpath_and_the_name_of_its_row_cannot_change_wh
     rule = RULE.validate_python(
         {"method": "dom_extraction", "selector": "//tr[td[1][normalize-space()='{name}']]//a"}
     )
-    assert await extract_value(rule, page, {"name": HARD}, {}) == "Go 1"
-    assert await extract_value(rule, page, {"name": "x'] or '1'='1"}, {}) is MISSING
+    assert await extract_value(rule, page, {"name": HARD}, {}, redact=str) == "Go 1"
+    assert await extract_value(rule, page, {"name": "x'] or '1'='1"}, {}, redact=str) is MISSING
 
 
 @pytest.mark.parametrize(
@@ -278,3 +279,23 @@ def test_a_parameter_of_another_type_is_refused_with_action_name_and_type(kind, 
     call = ActionCall(action_type="a", parameters={"p": said})
     with pytest.raises(StepFailed, match=f"action 'a', parameter 'p': expected {kind}, found"):
         bind_call(document, call, call)
+
+
+async def test_a_pattern_cuts_no_part_out_of_a_secret(page):
+    secrets = Secrets()
+    secrets.keep("Zq7xSecretW9kk")
+    await page.set_content("<input id=p value=Zq7xSecretW9kk><p id=q>Order 12 of Zq7xSecretW9kk</p>")
+    field = {"method": "dom_extraction", "selector": "#p", "pattern": "^(.{6})"}
+    table = {
+        "method": "table_extraction",
+        "selector": "body",
+        "columns": {"a": {"selector": "#p", "pattern": "(...)kk$"}},
+    }
+    order = {"method": "dom_extraction", "selector": "#q", "pattern": "Order ([0-9]+)"}
+
+    async def got(rule):
+        return await extract_value(RULE.validate_python(rule), page, {}, {}, redact=secrets.redact)
+
+    assert await got(field) is MISSING
+    assert await got(table) == [{"a": None}]
+    assert await got(order) == "12"
