@@ -15,7 +15,7 @@ from uuid import uuid4
 from agent.media.media_tools import MediaError, MediaInputError
 from agent.media.voice import Speech, SpokenWord
 from kb_schema.owner_folders import make_owner_folder
-from periplus.http_openers import build_opener
+from mcp_server.security.http_openers import build_opener
 from periplus.voices.speech_endpoints import SpeechProtocol, SpokenText
 from periplus.voices.word_alignment import align_words, read_wav, start_of_words
 
