@@ -33,6 +33,8 @@ _SENTENCE = re.compile(r"[.!?;\n]+\s|[.!?;]+$")
 _CLAUSE = re.compile(
     r"[,:\u2013\u2014]+\s*(?:(?:and|but|und|aber)\b\s+)?| - |\s+\b(?:and|but|und|aber)\b\s+", re.IGNORECASE
 )
+_JOINED = re.compile(r"^\s*(?:and|but|und|aber)\b[\s,]*(?=\S)", re.IGNORECASE)
+"""What joins a sentence to the one before."""
 _LITTLE_WORTH = (RequestKind.UNKNOWN, RequestKind.YES, RequestKind.NO, RequestKind.GREET, RequestKind.THANKS)
 """Least specific request kinds: a request beside one of these wins."""
 
@@ -118,6 +120,7 @@ class _RequestParser:
         """Return the requests in an utterance: as a whole, as a question by its start, by clauses, or as a
         question by its question mark.
         """
+        sentence = _JOINED.sub("", sentence)
         whole = self._match(sentence, text)
         if whole is not None:
             return [whole]

@@ -297,3 +297,22 @@ async def test_a_german_show_is_hosted_in_german(shelf):
         await _says(talking, "mein Name ist Jürgen")
         assert talking.narrator.said[-1] in ("Freut mich, Jürgen.", "Willkommen, Jürgen.")
         assert talking.of(Understood)[-1].told == "Name: Jürgen"
+
+
+@pytest.mark.parametrize("days", [0, 30])
+async def test_a_question_is_said_to_be_noted_only_where_it_is_kept(shelf, days):
+    async with _talk(shelf) as talking:
+        talking.session.context.personal.retention_days = days
+        await _says(talking, "does it integrate with Salesforce?")
+        await _says(talking, "show me the unicorns")
+        assert sum("noted" in said for said in talking.narrator.said) == (2 if days else 0)
+
+
+async def test_all_questions_of_a_message_are_answered_and_the_visitor_is_asked_once(shelf):
+    async with _talk(shelf) as talking:
+        await _says(talking, "Which languages does it speak, and what does it cost? And who are you?")
+        said = " ".join(talking.narrator.said)
+        assert "Hindi" in said
+        assert "depends" in said
+        assert "not a person" in said
+        assert sum("go on" in each for each in talking.narrator.said) == 1
