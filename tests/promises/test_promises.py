@@ -61,6 +61,13 @@ def _exists(promise: Promise, tools: set[str]) -> bool:
     return name.startswith("/") or name.partition(" ")[0] in ("GET", "POST", "PUT", "DELETE")
 
 
+def test_a_python_api_that_a_promise_is_reached_through_is_documented():
+    files = [*(ROOT / "docs").glob("*.md"), ROOT / "CONTRIBUTING.md"]
+    pages = "".join(each.read_text(encoding="utf-8") for each in files if each.name != "sources.md")
+    named = {each.through for _, each in PROMISES if each.through and each.through.startswith("python ")}
+    assert [each for each in sorted(named) if each.rpartition(".")[2] not in pages] == []
+
+
 def test_open_promises_only_become_fewer():
     assert sum(each.open is not None for _, each in PROMISES) <= MOST_OPEN
 
