@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from weakref import WeakKeyDictionary, WeakSet
 
 import structlog
@@ -41,7 +42,7 @@ def watch_context(context: BrowserContext, *, answer_s: float = retry_limits.PAG
             task = asyncio.ensure_future(watching)
             tasks.add(task)
             task.add_done_callback(tasks.discard)
-            page.once("close", lambda _page, task=task: _cancel(task))
+            page.once("close", partial(_cancel, task))
 
     context.on("page", start)
     for page in context.pages:
@@ -97,7 +98,7 @@ async def page_deadline(page: Page, seconds: float, what: str) -> AsyncIterator[
         raise PageGone(page.url, known) from exc
 
 
-def _cancel(task: asyncio.Task[None]) -> None:
+def _cancel(task: asyncio.Task[None], _page: Page) -> None:
     task.cancel()
 
 
