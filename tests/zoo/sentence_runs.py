@@ -191,10 +191,12 @@ class SentenceRuns:
         await do_by_hand(self._browser, self._running, job, instance.given, NoNoise())
         wanted = await self._running.state()
         await read_seed_state(self._browser, self._running, job)
+        into = self._folder / "runs" / instance.name
+        shutil.rmtree(into, ignore_errors=True)  # of a run that was cut off
         began = time.monotonic()
         ended = await run_published(
             self._browser, self._running.base_url, WEBSITE, found.workflow, found.values or {}, self._stores,
-            self._runs, self._folder / "runs" / instance.name,
+            self._runs, into,
         )  # fmt: skip
         seconds = round(time.monotonic() - began, 1)
         after = await self._running.state()
