@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from agent.sentences.phrase_binding import Values
 from agent.sentences.sentence_words import QUANTIFIERS, SMALL, drop_politeness
 from agent.sentences.task_phrases import TaskPhrase
@@ -21,6 +23,10 @@ LONGEST_PLAIN = 8
 """Most words of a value without quotes."""
 LEAST_FIXED = 2
 """Fixed words, without small ones, of a template that is enough: "Change {x} to {y}" fits too much."""
+_ENDED = re.compile(
+    r"""['\u2019](?!\w).*?(?<!\w)['\u2018]\w|["\u201d](?!\w).*?(?<!\w)["\u201c]\w""", re.DOTALL
+)
+"""A quoted text ends and another begins: `Lamp' and the colour 'red`. It may be two values, of which the template has one."""
 _LINKING = frozenset(
     ["to", "from", "with", "into", "if", "unless", "except", "without", "then", "not", "don't", "never"]
 )
@@ -75,7 +81,7 @@ def _is_sure(text: str, slot: UtteranceSlot, stated: SentenceTemplate, phrase: T
     if slot.name in stated.known:
         return text in stated.known[slot.name]
     if slot.quoted or slot.many:
-        return True
+        return slot.many or _ENDED.search(text) is None
     asked = next((each for each in phrase.inputs if each.spec.name == slot.name), None)
     if asked is not None and (asked.options or asked.spec.type == "file"):
         return asked.accept(ValueText(text=text, kind="word")) is not None

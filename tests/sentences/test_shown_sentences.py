@@ -102,6 +102,17 @@ def test_a_date_with_a_comma_is_one_value() -> None:
     assert bind_sentence("Snooze the email until Monday, Tuesday at 8:00 AM.", [workflow]).task is None
 
 
+def test_two_quoted_texts_are_not_one_value() -> None:
+    workflow = _workflow("content", sentences=('Create a new post with the content "{content}".',))
+    told = "Create a new post with the content 'Who joins?' and set the audience to 'Friends'."
+    assert bind_sentence(told, [workflow]).task is None
+    one = bind_sentence("Create a new post with the content 'It's my users' turn'.", [workflow]).task
+    assert one is None or one.values["content"] == "It's my users' turn"
+    assert (
+        bind_sentence("Create a new post with the content 'It's \"ours\" now'.", [workflow]).task is not None
+    )
+
+
 def test_shown_values_must_be_of_inputs_that_are_no_secrets() -> None:
     document = _workflow("name").to_json()
     document["provenance"]["sentences"] = [{"sentence": "Sign in.", "values": {"word": "x"}}]
