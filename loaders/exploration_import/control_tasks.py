@@ -60,13 +60,21 @@ def draft_control_tasks(
         opener = _find_asking(form.route)
         asked_by = () if opener is None else (opener.element.element_id, form.button.screen.screen_id)
         begins = form.route[-1].control.screen.screen_id if form.route else ""
-        key = (name, form.button.element.element_id, *asked_by, begins)
+        fields = sorted(
+            {each.element.element_id for each in (*form.fields, *(each.opener for each in form.lists))}
+        )
+        key = (name, form.button.element.element_id, *asked_by, begins, *fields)
         if key in drafted:
             continue  # the same control of another state of the page
         drafted.add(key)
-        task_id = make_unique_id(to_id_words(name) or "press", taken)
+        screen = form.button.screen.name
+        again = screen not in name and any(each.name == name for each in tasks)
+        called = f"{name}: {screen}" if again else name
+        task_id = make_unique_id(to_id_words(called) or "press", taken)
         taken.add(task_id)
-        tasks.append(TaskDraft(form, task_id, name, SIGN_IN if signs_in and form.signed_in else None).task())
+        tasks.append(
+            TaskDraft(form, task_id, called, SIGN_IN if signs_in and form.signed_in else None).task()
+        )
     return tasks
 
 

@@ -52,13 +52,23 @@ def find_routes(screens: Mapping[str, str | None], arrivals: Iterable[Arrival]) 
 def choose_route(routes: Sequence[Route], screen: ExploredScreen) -> Route | None:
     """Return the route to a screen; None if there is none.
 
-    If the screen shows one of many things, the route says which: by the row of a list, else by the name of a control.
+    If the screen shows one of many things, the route says which: by the row of a list, else by the name of a control. The first
+    page of a site often shows a part of a list, so that another one is preferred.
     """
     if not routes or not any(is_open(place(look.observed.path)) for look in screen.looks):
         return routes[0] if routes else None
-    rows = (each for each in routes if any(ROW in s.control.element.selector.required_context for s in each))
+    asking = [
+        each for each in routes if any(ROW in s.control.element.selector.required_context for s in each)
+    ]
+    rows = iter(sorted(asking, key=_is_of_start))
     named = (each for each in routes if any(step.others for step in each))
     return next(rows, None) or next(named, None)
+
+
+def _is_of_start(route: Route) -> bool:
+    """Return whether the row that a route asks for is on a page at which the exploration began."""
+    asked = (each for each in route if ROW in each.control.element.selector.required_context)
+    return any(look.page.start for step in asked for look, _ in step.control.control.seen)
 
 
 def _is_another(step: RouteStep, before: Route, known: Sequence[Route]) -> bool:

@@ -190,7 +190,7 @@ def test_buttons_of_one_name_in_two_lists_are_told_by_the_row_in_each_though_the
     ]
     assert [each.selector.required_context for each in removing] == [{"row"}, {"row"}]
     removals = [each.name for each in made.knowledge.tasks.values() if each.name.startswith("Remove")]
-    assert removals == ["Remove it", "Remove it"], "the dialogs have buttons of one name"
+    assert removals == ["Remove it", "Remove it: Remove the device?"], "the dialogs have buttons of one name"
 
 
 def test_the_link_and_the_check_box_of_a_row_that_have_its_name_are_each_one_element_with_a_row(

@@ -166,3 +166,32 @@ def test_a_list_that_is_drawn_by_the_application_is_an_optional_input_with_its_e
     assert "Health, Trade, Law" in listed.description
     assert not listed.required
     assert [each.action.action_type for each in task.steps] == ["navigate", "fill", *["click"] * 5]
+
+
+def test_the_whole_list_is_preferred_to_the_part_of_it_on_the_first_page(tmp_path: Path):
+    seen = drawing(tmp_path)
+    for name, title, count in (("home", "Home", 2), ("letters", "All letters", 4)):
+        rows = "".join(f"<tr><td>Letter {n}</td><td><button>Read</button></td></tr>" for n in range(count))
+        page = f"{MENU}<main><h1>{title}</h1><table><tr><th>About<th></tr>{rows}</table></main>"
+        seen.page(name, "/" if name == "home" else "/letters", page, title, start=name == "home")
+    for n in (1, 2):
+        page = f"{MENU}<main><h1>A letter</h1><label>Reply <textarea></textarea></label><button>Send reply</button></main>"
+        drawn = seen.page(f"letter{n}", f"/letters/{n}", page, "A letter")
+        send = drawn.offers[-1].model_copy(update={"danger": "sends"})
+        seen.folder.add_page(drawn.model_copy(update={"offers": (*drawn.offers[:-1], send)}))
+        for name in ("home", "letters"):
+            opener = [each for each in seen.pages[name].offers if each.name == "Read"][n - 1]
+            seen.tried(name, f"letter{n}", offer_id=opener.offer_id)
+    (task,) = build_knowledge(seen.folder).knowledge.tasks.values()
+    assert task.steps[0].action.target_screen == "all_letters"
+
+
+def test_two_pages_with_fields_of_their_own_and_one_button_are_two_tasks(tmp_path: Path):
+    seen = drawing(tmp_path)
+    for name, field in (("mail", "Footer"), ("calls", "Ring tone")):
+        page = f"<main><h1>Settings of {name}</h1><label>{field} <input></label><button>Save changes</button></main>"
+        drawn = seen.page(name, f"/settings/{name}", page, "Settings", start=name == "mail")
+        save = drawn.offers[-1].model_copy(update={"danger": "submits"})
+        seen.folder.add_page(drawn.model_copy(update={"offers": (*drawn.offers[:-1], save)}))
+    tasks = build_knowledge(seen.folder).knowledge.tasks.values()
+    assert sorted(each.io_spec.inputs[0].name for each in tasks) == ["footer", "ring_tone"]
