@@ -55,7 +55,7 @@ def draft_control_tasks(
     taken = {task.task_id for task in known}
     lists = find_drawn_lists(placed, arrivals, beside)
     drafted: set[tuple[str, ...]] = set()
-    tasks = []
+    tasks: list[Task] = []
     for form, name in _Offered(placed, routes, leading, beside, lists).list_all():
         opener = _find_asking(form.route)
         asked_by = () if opener is None else (opener.element.element_id, form.button.screen.screen_id)
