@@ -1,9 +1,9 @@
-"""Makes transitions of attempts, with reliability and duration, and of links that were not tried."""
+"""Makes transitions of attempts, with reliability and duration, and of links and entries of shared menus that were not tried."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,6 +22,8 @@ UNTRIED = 0.8
 """The reliability of an untried link with the address of a known screen."""
 UNSEEN = 0.5
 """The same, if that address itself was not seen: only others that differ in ids."""
+TOLD_BY_ADDRESS = "From the link's address"
+TOLD_BY_OTHERS = "It led there from other screens"
 MOST_UNTRIED = 40
 """The most untried links of one screen."""
 ROW = "row"
@@ -79,9 +81,10 @@ class ObservedTransitions:
         ]
         slowest = max((each.duration.avg_duration_ms or 0.0 for each in found), default=0.0)
         known = {each for each, _ in tried}
+        shared = self._find_shared(tried)
         more: Counter[str] = Counter()
         for each in self._placed:
-            to_screen = None if each in known else self._addressed(each)
+            to_screen = None if each in known else self._addressed(each) or shared.get(id(each.element))
             own = each.screen.screen_id
             if to_screen is None or to_screen == own or more[own] == MOST_UNTRIED:
                 continue
@@ -116,6 +119,18 @@ class ObservedTransitions:
             tally.failed = times[each] - len(tally.arrived)
         return tried
 
+    def _find_shared(self, tried: Mapping[tuple[PlacedControl, str], _TransitionTally]) -> dict[int, str]:
+        """Return where an element of a layout led, by the element: an entry of a menu leads there from all its screens.
+
+        It must have led to one screen only, wherever it was tried.
+        """
+        times = Counter(id(each.element) for each in self._placed)
+        led: dict[int, set[str]] = defaultdict(set)
+        for (each, to_screen), tally in tried.items():
+            if tally.arrived and to_screen != each.screen.screen_id and times[id(each.element)] > 1:
+                led[id(each.element)].add(to_screen)
+        return {element: screens.pop() for element, screens in led.items() if len(screens) == 1}
+
     def _addressed(self, each: PlacedControl) -> str | None:
         """Return the one screen that a link's addresses belong to, or None."""
         hrefs = (o.href for _, o in each.control.seen if o.href is not None and o.danger is None)
@@ -145,18 +160,19 @@ class ObservedTransitions:
         )
 
     def _untried(self, each: PlacedControl, to_screen: str, slowest: float) -> Transition:
-        """Return the transition of a link that was not tried: what was tried is preferred to it.
+        """Return the transition of a control that was not tried here: what was tried is preferred to it.
 
         `slowest`: the mean duration of the slowest one that was tried, in milliseconds.
         """
-        seen = any(self._addresses.was_seen(o.href) for _, o in each.control.seen if o.href is not None)
+        hrefs = [o.href for _, o in each.control.seen if o.href is not None]
+        seen = not hrefs or any(map(self._addresses.was_seen, hrefs))
         return self._edge(
             each,
             to_screen,
             (),
             reliability_score=UNTRIED if seen else UNSEEN,
             cost={"estimated_ms": slowest} if slowest else {},
-            description="From the link's address; not tried from here",
+            description=f"{TOLD_BY_ADDRESS if hrefs else TOLD_BY_OTHERS}; not tried from here",
         )
 
     def _edge(

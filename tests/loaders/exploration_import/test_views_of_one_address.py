@@ -67,3 +67,13 @@ def test_what_a_button_of_the_page_changes_is_no_view(tmp_path: Path):
     seen.went("all", "Closed", "closed")
     made = build_knowledge(seen.folder)
     assert [sorted(each) for each in made.screens.values()] == [["all", "closed", "open"]]
+
+
+def test_an_entry_of_the_menu_leads_from_every_view_where_it_led_from_one(tmp_path: Path):
+    seen = _draw(tmp_path)
+    for name, entry in (("cards", "Cards 3"), ("savings", "Savings"), ("rewards", "Rewards")):
+        seen.went("wallet", entry, name)
+    made = build_knowledge(seen.folder)
+    ways = {(each.from_screen, each.to_screen) for each in made.knowledge.transitions.values()}
+    assert {("cards", "savings"), ("cards", "rewards"), ("rewards", "cards"), ("savings", "rewards")} <= ways
+    assert ("cards", "my_wallet") not in ways, "nothing led there"
