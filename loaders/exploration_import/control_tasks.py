@@ -49,7 +49,7 @@ def draft_control_tasks(
     returns the words beside a control, by which its row is called.
     """
     screens = {each.screen.screen_id: each.screen for each in placed}
-    routes = find_routes({name: each.url for name, each in screens.items()}, arrivals)
+    routes = find_routes({name: each.url for name, each in screens.items()}, arrivals, placed)
     leading = {(each.screen.screen_id, each.element.element_id) for each, _ in arrivals}
     signs_in = any(task.task_id == SIGN_IN for task in known)
     taken = {task.task_id for task in known}

@@ -7,11 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from loaders.exploration_import.explored_screens import ExploredScreen
 from loaders.exploration_import.observed_transitions import ROW, PlacedControl
-from loaders.exploration_import.task_drafts import RouteStep
+from loaders.exploration_import.screen_controls import find_sent_name
+from loaders.exploration_import.task_drafts import RouteStep, action_of
 from loaders.screen_learner.url_patterns import is_open, place
 
 LONGEST_ROUTE = 4
 """Controls that are pressed on the way to a screen."""
+SEARCH = "search"
 MOST_ROUTES = 4
 """The routes to one screen, each from another screen."""
 
@@ -20,19 +22,28 @@ Arrival = tuple[PlacedControl, str]
 Route = tuple[RouteStep, ...]
 
 
-def find_routes(screens: Mapping[str, str | None], arrivals: Iterable[Arrival]) -> dict[str, list[Route]]:
+def find_routes(
+    screens: Mapping[str, str | None], arrivals: Iterable[Arrival], placed: Iterable[PlacedControl]
+) -> dict[str, list[Route]]:
     """Return how to come to each screen without an address from one that has one, in as few steps as possible.
 
     Further routes end with a control of another screen: the dialog for labels opens from issues and from epics.
 
-    `screens`: the address of each screen. Screens to which nothing led are left out.
+    `screens`: the address of each screen. Screens to which nothing led are left out. `placed`: the controls of all screens: if
+    one has a field to search in, a row of its list may be found by that.
     """
     onward: dict[str, list[RouteStep]] = defaultdict(list)
     together: dict[tuple[str, str], list[PlacedControl]] = defaultdict(list)
     for control, to_screen in arrivals:
         together[control.screen.screen_id, to_screen].append(control)
+    fields: dict[str, PlacedControl] = {}
+    for each in placed:
+        if _is_search(each):
+            fields.setdefault(each.screen.screen_id, each)
     for (from_screen, to_screen), controls in together.items():
-        onward[from_screen].append(RouteStep(controls[0], to_screen, _list_others(controls)))
+        rows = ROW in controls[0].element.selector.required_context
+        search = fields.get(from_screen) if rows else None
+        onward[from_screen].append(RouteStep(controls[0], to_screen, _list_others(controls), search))
     routes: dict[str, list[Route]] = {name: [()] for name, url in screens.items() if url}
     waiting = deque(routes)
     while waiting:
@@ -75,6 +86,13 @@ def _is_another(step: RouteStep, before: Route, known: Sequence[Route]) -> bool:
     """Return whether a step ends a further route to its screen, which has no address and is not passed on the way."""
     passed = {each.screen_id for each in before}
     return len(known) < MOST_ROUTES and known[0] != () and step.screen_id not in passed
+
+
+def _is_search(each: PlacedControl) -> bool:
+    """Return whether a field outside of rows says that it searches."""
+    offer = each.control.offer
+    told = offer.role == "searchbox" or SEARCH in f"{each.control.called} {find_sent_name(offer)}".casefold()
+    return action_of(each) == "fill" and not each.control.in_rows and not each.screen.layer and told
 
 
 def _list_others(controls: Sequence[PlacedControl]) -> tuple[PlacedControl, ...]:

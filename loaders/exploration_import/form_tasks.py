@@ -112,7 +112,7 @@ def draft_tasks(
     taken = {SIGN_IN} if signing is not None else set()
     storing = Counter(form.screen_id for form in forms if form.method != "GET")
     forms = [replace(form, beside=storing[form.screen_id] > 1) for form in forms]
-    routes = find_routes({each.screen.screen_id: each.screen.url for each in placed}, arrivals)
+    routes = find_routes({each.screen.screen_id: each.screen.url for each in placed}, arrivals, placed)
     known = (
         form if form.url else _with_entry(form, placed, addresses) or _with_route(form, routes)
         for form in _list_distinct(forms)

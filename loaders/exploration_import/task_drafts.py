@@ -31,6 +31,8 @@ class RouteStep:
     screen_id: str
     others: tuple[PlacedControl, ...] = ()
     """Others of its screen that lead there, each to the same for another thing: the task asks which one is pressed."""
+    search: PlacedControl | None = None
+    """The field in which the rows of its list are searched, if it is in rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +153,9 @@ class TaskDraft:
                 )
                 steps += self._choose(entries, inputs[-1], action="click")
                 continue
+            if step.search is not None:
+                inputs.append(self._input((step.search,), required=False))
+                steps += self._set(step.search, inputs[-1])
             inputs += self._ask_row(step.control, name_row_input(step.screen_id), screen.name)
             steps.append(self._follow(step, "choose_row" if len(form.route) == 1 else f"go_{number}"))
         needed = self._needed()

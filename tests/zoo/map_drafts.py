@@ -82,9 +82,12 @@ def _follow(task: Task, used: Sequence[UsedControl]) -> tuple[int, ChosenDraft] 
     What the person typed to find a row counts for nothing: whether the row is found without it is seen when the draft runs.
     """
     steps = list(_list_placed(task))
-    used = [each for each in used if not any(SEARCH in element.element_id for element, _ in each.elements)]
     values: dict[str, Any] = {}
     pressed: set[str] = set()
+    searching = [each for each in used if any(SEARCH in element.element_id for element, _ in each.elements)]
+    for each in searching:  # typed letter by letter: the last counts
+        _cover(each, steps, values, pressed)
+    used = [each for each in used if each not in searching]
     covered = [_cover(each, steps, values, pressed) for each in used]
     if not covered or not covered[-1]:
         return None
@@ -118,7 +121,8 @@ def _cover(
     screens = {screen_id for screen_id, _ in placed}
     for screen_id, step in placed:
         action = step.action
-        if screen_id != each.screen_id and each.screen_id in screens:
+        entry = step.step_id.startswith("choose_") and each.screen_id not in screens
+        if screen_id != each.screen_id and not entry:
             continue  # the entries of a list lie on a screen that no step names
         for element, given in each.elements:
             if action.target != element.element_id or action.action_type == _toggles_back(each):

@@ -195,3 +195,23 @@ def test_two_pages_with_fields_of_their_own_and_one_button_are_two_tasks(tmp_pat
         seen.folder.add_page(drawn.model_copy(update={"offers": (*drawn.offers[:-1], save)}))
     tasks = build_knowledge(seen.folder).knowledge.tasks.values()
     assert sorted(each.io_spec.inputs[0].name for each in tasks) == ["footer", "ring_tone"]
+
+
+def test_a_row_of_a_list_with_a_search_is_found_by_an_optional_input(tmp_path: Path):
+    seen = drawing(tmp_path)
+    rows = "".join(f"<tr><td>Boat {n}</td><td><button>Open</button></td></tr>" for n in "abc")
+    page = f"{MENU}<main><h1>All boats</h1><input placeholder='Search boats'><table><tr><th>Name<th></tr>{rows}</table></main>"
+    seen.page("boats", "/boats", page, "Boats", start=True)
+    openers = [each for each in seen.pages["boats"].offers if each.name == "Open"]
+    for n in (1, 2):
+        record = f"{MENU}<main><h1>One boat</h1><p>{n}</p><button>Scuttle</button></main>"
+        drawn = seen.page(f"boat{n}", f"/boats/{n}", record, "One boat")
+        held = drawn.offers[-1].model_copy(update={"danger": "unknown_method"})
+        seen.folder.add_page(drawn.model_copy(update={"offers": (*drawn.offers[:-1], held)}))
+        seen.tried("boats", f"boat{n}", offer_id=openers[n - 1].offer_id)
+    (task,) = build_knowledge(seen.folder).knowledge.tasks.values()
+    assert [(each.name, each.required) for each in task.io_spec.inputs] == [
+        ("search_boats", False),
+        ("one_boat_row", True),
+    ]
+    assert [each.action.action_type for each in task.steps] == ["navigate", "fill", "click", "click"]
