@@ -200,7 +200,7 @@ def test_two_pages_with_fields_of_their_own_and_one_button_are_two_tasks(tmp_pat
 def test_a_row_of_a_list_with_a_search_is_found_by_an_optional_input(tmp_path: Path):
     seen = drawing(tmp_path)
     rows = "".join(f"<tr><td>Boat {n}</td><td><button>Open</button></td></tr>" for n in "abc")
-    page = f"{MENU}<main><h1>All boats</h1><input placeholder='Search boats'><table><tr><th>Name<th></tr>{rows}</table></main>"
+    page = f"{MENU}<main><h1>All boats</h1><label>Search boats <input></label><table><tr><th>Name<th></tr>{rows}</table></main>"
     seen.page("boats", "/boats", page, "Boats", start=True)
     openers = [each for each in seen.pages["boats"].offers if each.name == "Open"]
     for n in (1, 2):
