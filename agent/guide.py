@@ -135,7 +135,7 @@ class Guide:
         return await self._along(screen_id, None if method == "path" else direct, patience_s)
 
     async def _along(self, screen_id: str, direct: str | None, patience_s: float) -> Identification:
-        """Go to a screen along transitions; open `direct` if they do not lead there."""
+        """Go to a screen along transitions; open `direct` if they do not lead there, or to an unknown page."""
         session = self._session
         avoid: set[str] = set()
         needed: dict[str, str] = {}
@@ -143,7 +143,12 @@ class Guide:
         for _ in range(retry_limits.NAVIGATION_PATHS):
             start = session.screen_id
             if start is None:
-                start = (await self.recover()).screen_id
+                try:
+                    start = (await self.recover()).screen_id
+                except NoKnownScreen:
+                    if direct is None:
+                        raise
+                    return await self._open_screen(screen_id, direct, patience_s)
             if start == screen_id:
                 break
             path = await self._path_with_values(start, screen_id, avoid, needed) if start else None

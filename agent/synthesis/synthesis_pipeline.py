@@ -199,7 +199,7 @@ class MetaAgentPipeline:
         return replace(
             result,
             graph=made.graph,
-            synthesis_report=made.report,
+            synthesis_report=made.report.add_warnings(_list_broken_rules(result)),
             python_script=made.python_script,
             synthesis=made,
         )
@@ -287,6 +287,15 @@ def _stage(name: str) -> Iterator[None]:
         yield
     except Exception as exc:
         raise PipelineStageError(name, exc) from exc
+
+
+def _list_broken_rules(result: PipelineResult) -> list[str]:
+    names = name_traces(result.traces)
+    return [
+        f"{names[each.trace_id]}: used, and breaks {', '.join(each.warnings)}"
+        for each in result.evaluation_results
+        if each.passed and each.warnings
+    ]
 
 
 def _failed(result: PipelineResult, exc: PipelineStageError) -> PipelineResult:

@@ -278,10 +278,6 @@ def _print_traces(console: Console, result: PipelineResult, read: list[Execution
                 soft_wrap=True,
                 highlight=False,
             )
-    for each in result.evaluation_results:
-        if each.passed and each.warnings:
-            told = f"{names.get(each.trace_id, each.trace_id)}: used, and breaks {', '.join(each.warnings)}"
-            console.print(f"  [yellow]{escape(told)}[/]", soft_wrap=True, highlight=False)
     for trace in read:
         for problem in trace.metadata.get("problems", ()):
             console.print(
@@ -292,7 +288,7 @@ def _print_traces(console: Console, result: PipelineResult, read: list[Execution
 
 
 def _print_workflow(console: Console, result: PipelineResult) -> None:
-    """Print what the workflow consists of, its inputs and what was left open."""
+    """Print what the workflow consists of, its inputs, what was left open and what is doubtful."""
     report, lowered = result.synthesis_report, result.lowered
     if report is None or lowered is None:
         return
@@ -313,5 +309,5 @@ def _print_workflow(console: Console, result: PipelineResult) -> None:
             more = (" (secret)" if spec.secret else "") + ("" if spec.required else " (optional)")
             table.add_row(spec.name, spec.description + more)
         console.print(table)
-    for text in (*report.refusals, *lowered.notes):
+    for text in dict.fromkeys((*report.refusals, *lowered.notes, *report.warnings)):
         console.print(f"  [yellow]{escape(text)}[/]", soft_wrap=True, highlight=False)

@@ -15,7 +15,6 @@ from agent.synthesis.alignment.aligned_traces import AlignedPosition, AlignmentT
 from agent.synthesis.patterns.extracted_patterns import ExtractedPatterns, LoopPattern
 from agent.synthesis.synthesis_pipeline import PipelineResult
 from agent.synthesis.synthesis_prompts import render_target
-from agent.synthesis.traces.trace_evaluation import EvaluationResult
 from kb_schema.execution_traces import TraceStep
 from mcp_server.document_text.condition_text import describe_condition
 from periplus.synthesis.proposed_screens import ProposedScreen, ScreensFound
@@ -60,7 +59,7 @@ class TraceRow:
 
 @dataclass(frozen=True, slots=True)
 class NotedTrace:
-    """A trace that evaluation rejected, or of which it notes something."""
+    """A trace that evaluation rejected."""
 
     name: str
     reason: str
@@ -205,14 +204,10 @@ def _list_traces(result: PipelineResult) -> list[tuple[str, str, int, int]]:
 
 def _list_noted_traces(result: PipelineResult) -> list[NotedTrace]:
     return [
-        NotedTrace(each.trace_id, f"not used; {each.reason}" if each.reason else _describe_warnings(each))
+        NotedTrace(each.trace_id, f"not used; {each.reason}")
         for each in result.evaluation_results
-        if not each.passed or each.warnings
+        if not each.passed
     ]
-
-
-def _describe_warnings(evaluation: EvaluationResult) -> str:
-    return f"used, and breaks {', '.join(evaluation.warnings)}"
 
 
 def _cell(position: AlignedPosition, trace: str, pages: TracePageLinks) -> TraceCell | None:

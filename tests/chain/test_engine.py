@@ -86,6 +86,20 @@ async def test_without_any_way_out_it_says_it_is_lost(session, site):
     assert caught.value.tried == ("back_to_quay",)
 
 
+@pytest.mark.usefixtures("impatient")
+async def test_lost_without_any_way_out_a_screen_is_opened_by_its_address(session, site):
+    engine = TaskRunner(session)
+    await engine.guide.arrive()
+    await session.page.route(
+        "**/quay*", lambda route: route.fulfill(body="<p>closed</p>", content_type="text/html")
+    )
+    await session.page.goto(f"{site.url}/fog")
+    with pytest.raises(NoKnownScreen):
+        await engine.guide.go_to("boat_new", method="path")
+    await engine.guide.go_to("boat_new")
+    assert session.screen_id == "boat_new"
+
+
 async def test_an_iterator_empties_a_collection_and_stops(session, site):
     site.moor("A", "B", "C")
     result = await TaskRunner(session).run_task("cast_off_all")

@@ -38,10 +38,15 @@ class SynthesisReport(Model):
     target_strategy_coverage: dict[str, int] = Field(default_factory=dict)
     template_variables: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    """Doubts of the synthesis, and the `warn:` rules that traces break which are used."""
     refusals: tuple[str, ...] = ()
     """What could not be derived, why, and the steps of the traces that show it."""
     variants: dict[int, dict[str, int]] = Field(default_factory=dict)
     """By the number of a step that varies, from 1: each action that was seen there, with the number of traces."""
+
+    def add_warnings(self, texts: Iterable[str]) -> SynthesisReport:
+        """Return the report with further warnings before its own."""
+        return self.model_copy(update={"warnings": (*texts, *self.warnings)})
 
     def to_json_text(self) -> str:
         """Return the report as JSON text with every field."""

@@ -98,6 +98,11 @@ def test_a_user_chooses_the_rules_and_sees_which_trace_broke_which(tmp_path):
     assert "3 traces read, 3 used" in noted.stdout
     assert noted.stdout.count(f": used, and breaks max-steps={most - 1}") == 3
     assert f"used, and breaks max-steps={most - 1}" in (tmp_path / "made" / "report.html").read_text()
+    warned = json.loads((tmp_path / "made" / "report.json").read_text())["warnings"]
+    assert [each for each in warned if each.endswith(f": used, and breaks max-steps={most - 1}")] == warned[
+        :3
+    ]
+    assert {each.partition(":")[0] for each in warned[:3]} == {each.trace_id for each in traces}
     evaluations = json.loads((tmp_path / "made" / "evaluations.json").read_text())
     assert [(each["passed"], each["score"], each["warnings"]) for each in evaluations] == [
         (True, 0.0, [f"max-steps={most - 1}"])

@@ -2,22 +2,46 @@
 
 from __future__ import annotations
 
+import json
+
 from agent.synthesis.graph.action_graph import GraphBuilder
 from agent.synthesis.graph.synthesis_report import build_report
 from agent.synthesis.patterns.extracted_patterns import ExtractedPatterns
 from agent.synthesis.workflows.workflow_documents import build_workflow_documents
 from kb_schema.execution_traces import TraceStep
 from kb_schema.selectors import Selector
+from kb_schema.session_writer import write_session
 from kb_schema.workflows import walk
 from periplus.synthesis.step_words import list_step_lines
 from tests.agent.synthesis import sample_pages
 from tests.agent.synthesis import synthesis_examples as g
+from tests.support import warm
 
 
 def test_that_few_took_a_way_is_no_doubt_where_it_is_known_when_it_is_taken():
     known = g.induce([sample_pages.sign_in(number, code=number % 2 == 0) for number in range(4)])
     assert known.synthesis_report.branch_count == 1
     assert known.synthesis_report.warnings == ()
+
+
+def test_a_step_on_which_the_traces_agree_little_is_told_in_the_terminal(tmp_path):
+    for number, names in enumerate(("abbbc", "abbc", "ac", "ac")):
+        steps = [TraceStep(action_type="click", target=g.by_id(name)) for name in names]
+        write_session(g.trace_of(steps, number), tmp_path / "traces" / str(number))
+    command = [
+        "synthesize",
+        str(tmp_path / "traces"),
+        "--name",
+        "Add",
+        "--no-validate",
+        "--out",
+        str(tmp_path / "made"),
+    ]
+    told = warm.run("periplus", *command, env={"PERIPLUS_DATA_DIR": str(tmp_path / "data")})
+    assert told.returncode == 0, told.stderr
+    warning = "Step 2: Low alignment confidence (0.5) - consider collecting more traces"
+    assert warning in told.stdout.splitlines()[-2]
+    assert json.loads((tmp_path / "made" / "report.json").read_text())["warnings"] == [warning]
 
 
 def test_an_action_that_no_run_can_perform_is_an_agent_step_and_no_constant_one():
