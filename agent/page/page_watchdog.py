@@ -30,6 +30,7 @@ CLOSE_S = 15.0
 
 _COUNTED: tuple[Any, ...] = (
     "console",
+    "pageerror",
     "request",
     "frameattached",
     "framenavigated",
@@ -113,8 +114,11 @@ async def close_context(context: BrowserContext) -> None:
 async def page_deadline(page: Page, seconds: float, what: str) -> AsyncIterator[None]:
     """Bound what is done on a page. When the time is over, end the page and raise `PageGone`.
 
-    Errors of the driver about a page that was ended are raised as `PageGone`, too.
+    Errors of the driver about a page that was ended are raised as `PageGone`, too, and nothing is begun on such a page: the
+    browser may be too busy to kill it.
     """
+    if (ended := read_end_reason(page)) is not None:
+        raise PageGone(page.url, ended)
     try:
         async with asyncio.timeout(seconds):
             yield

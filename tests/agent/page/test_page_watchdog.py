@@ -13,7 +13,7 @@ from agent.page.action_requests import ActionPace
 from agent.page.errors import PageError, PageGone
 from agent.page.page_actions import perform_action
 from agent.page.page_side_effects import watch_page
-from agent.page.page_watchdog import page_deadline, read_end_reason, watch_context
+from agent.page.page_watchdog import end_page, page_deadline, read_end_reason, watch_context
 from agent.page.snapshot_capture import take_snapshot
 from kb_schema.selectors import css
 from tests.support.pages import show
@@ -103,6 +103,13 @@ async def test_a_page_with_a_few_dialogs_and_much_work_is_left_alone(watched):
     assert len(watch_page(watched).answered_dialogs) == 5 < retry_limits.STEP_DIALOGS
 
 
+async def test_nothing_is_begun_on_a_page_that_was_ended(watched):
+    await end_page(watched, "was ended by the test")
+    with pytest.raises(PageGone, match="was ended by the test"):
+        async with page_deadline(watched, 5.0, "step 3"):
+            pytest.fail("begun")
+
+
 async def test_what_takes_longer_than_its_deadline_ends_with_the_page(watched):
     with pytest.raises(PageGone, match=r"step 3 took more than 0 s; the page was ended"):
         async with page_deadline(watched, 0.05, "step 3"):
@@ -130,6 +137,7 @@ async def test_a_page_that_answers_the_watchdog_but_no_call_is_ended(page, monke
 
 FLOODS = {
     "console": "console.log('x'.repeat(500))",
+    "errors": "setTimeout(() => { throw new Error('again') })",
     "requests": "fetch('/' + Math.random()).catch(() => {})",
     "sockets": "new WebSocket('ws://127.0.0.1:9/')",
     "frames": "document.body.append(document.createElement('iframe'))",
