@@ -18,11 +18,10 @@ from typing import Any, Literal, TypeVar
 from playwright.async_api import ElementHandle, Page
 from playwright.async_api import Error as DriverError
 
-from agent import retry_limits
 from agent.page import in_page_library
 from agent.page.actionability_gate import ElementRenamed, ElementVanished, JudgedElement
 from agent.page.errors import ActionFailed, PageError
-from agent.page.page_watchdog import page_deadline
+from agent.page.page_watchdog import answer_deadline
 from agent.page.typed_texts import ShownText
 from kb_schema.action_calls import DropPlace, Modifier, Place
 from kb_schema.selectors import Selector
@@ -238,7 +237,7 @@ async def _run_guarded(
         done, _ = await asyncio.wait({answer}, timeout=UNHEARD_S)
         if not done:  # lowering the guard makes the page answer
             await in_page_library.call(page, "lowerGuard", judged.guard)
-        async with page_deadline(page, retry_limits.PAGE_CALL_S, "the answer to an action"):
+        async with answer_deadline(page):
             return _read_outcome(await answer, action, judged)
     except DriverError:
         with suppress(PageError):

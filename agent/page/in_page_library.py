@@ -16,9 +16,8 @@ from typing import Any
 from playwright.async_api import BrowserContext, ElementHandle, Page
 from playwright.async_api import Error as DriverError
 
-from agent import retry_limits
 from agent.page.errors import PageError, PageGone, ScriptFailed
-from agent.page.page_watchdog import page_deadline, read_end_reason
+from agent.page.page_watchdog import answer_deadline, read_end_reason
 from kb_schema.secret_fields import AUTOCOMPLETE
 
 _KEY = 'Symbol.for("periplus.page.1")'
@@ -86,7 +85,7 @@ async def call(
 async def take_element(page: Page, token: str) -> ElementHandle | None:
     """Return the element the page stores under a token; None when its document is gone. Raises `PageGone`."""
     try:
-        async with page_deadline(page, retry_limits.PAGE_CALL_S, "the answer to a call"):
+        async with answer_deadline(page):
             return (await page.evaluate_handle(_TAKE, token)).as_element()
     except DriverError as error:
         if page.is_closed():
@@ -102,7 +101,7 @@ async def call_on(page: Page, name: str, element: ElementHandle | None, *args: A
 
 async def _evaluate(page: Page, script: str, arg: Any = None, waits_s: float = 0.0) -> Any:
     """Evaluate a script. A page that answers the watchdog but not this is ended. Raises `PageGone`."""
-    async with page_deadline(page, retry_limits.PAGE_CALL_S + waits_s, "the answer to a call"):
+    async with answer_deadline(page, waits_s=waits_s):
         return await page.evaluate(script, arg)
 
 

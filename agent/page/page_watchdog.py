@@ -41,6 +41,7 @@ _COUNTED: tuple[Any, ...] = (
 """Events of the driver that a page can cause without end. (Its type of `Page.on` has one overload per event.)"""
 
 _ENDED: WeakKeyDictionary[Page, str] = WeakKeyDictionary()
+_WATCHED: WeakSet[Page] = WeakSet()
 _SESSIONS: WeakKeyDictionary[Page, CDPSession] = WeakKeyDictionary()
 _OPENED: WeakKeyDictionary[Page, WeakSet[Page]] = WeakKeyDictionary()
 """For a page that no other opened: the windows that it and those opened."""
@@ -63,6 +64,7 @@ def watch_context(context: BrowserContext, *, answer_s: float = retry_limits.PAG
         return task
 
     def start(page: Page) -> None:
+        _WATCHED.add(page)
         count = _EventCount(lambda reason: do(end_page(page, reason)))
         for event in _COUNTED:
             page.on(event, count.note)
@@ -131,6 +133,19 @@ async def page_deadline(page: Page, seconds: float, what: str) -> AsyncIterator[
         if known is None:
             raise
         raise PageGone(page.url, known) from exc
+
+
+@asynccontextmanager
+async def answer_deadline(page: Page, *, waits_s: float = 0.0) -> AsyncIterator[None]:
+    """Bound one call of a script in a page that is watched: `PAGE_CALL_S`, and what the script itself may wait. Raises `PageGone`.
+
+    A page in which a person works has no bound: its calls wait while the person reads a dialog.
+    """
+    if page not in _WATCHED:
+        yield
+        return
+    async with page_deadline(page, retry_limits.PAGE_CALL_S + waits_s, "the answer to a call"):
+        yield
 
 
 class _EventCount:
