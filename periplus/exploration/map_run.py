@@ -165,7 +165,9 @@ def _advise_on_start(error: StartNotOpened) -> str:
     if error.reason.startswith("robots.txt disallows"):
         return "start at an allowed page, or explore with --ignore-robots"
     if "was ended" in error.reason:
-        return "look at the page in a browser: it hangs or floods the browser; begin at another page of the site"
+        return (
+            "look at the page in a browser: it hangs or floods the browser; begin at another page of the site"
+        )
     return "start the site, or correct the URL"
 
 
