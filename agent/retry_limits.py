@@ -96,11 +96,22 @@ REPORT_ATTEMPTS = 2
 PAGE_ANSWER_S = 30.0
 """Seconds without a sign of life after which a page is ended. Applied by `agent.page.page_watchdog`."""
 
+PAGE_CALL_S = 60.0
+"""Seconds that the answer to one call of a script in a page may take; then the page is ended. A page can answer the
+watchdog and yet never answer a call. Applied by `agent.page.in_page_library`."""
+
 PAGE_PINGS = 6
 """Signs of life that a page is asked for within `PAGE_ANSWER_S`."""
 
 STEP_DIALOGS = 50
 """Dialogs of one step after which its page is ended. Applied by `agent.page.page_side_effects`."""
+
+PAGE_EVENTS = 10_000
+"""Console lines, requests, frames, web sockets, workers and downloads of a page within `PAGE_EVENTS_S`; with more it is ended,
+since they fill the browser driver's memory and delay every other page. Applied by `agent.page.page_watchdog`."""
+
+PAGE_EVENTS_S = 10.0
+"""Seconds in which `PAGE_EVENTS` are counted."""
 
 OPEN_WINDOWS = 30
 """Windows that a page, and those that it opened, may have open at a time; with more it is ended. Applied by

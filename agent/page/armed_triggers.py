@@ -186,7 +186,9 @@ class _InPageWatch:
         until = time.monotonic() + timeout_s
         while True:
             left_ms = max(0.0, (until - time.monotonic()) * 1000)
-            said = await in_page_library.call(self._page, "wait", self._token, left_ms)
+            said = await in_page_library.call(
+                self._page, "wait", self._token, left_ms, waits_s=left_ms / 1000
+            )
             if said["known"]:
                 self._token = ""  # the page has stopped watching by itself
                 return bool(said["fired"])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from playwright.async_api import Error as DriverError
 from agent.page import in_page_library
 from agent.page.actionability_gate import ElementRenamed, ElementVanished, JudgedElement
 from agent.page.errors import ActionFailed, PageError
+from agent.page.page_watchdog import answer_deadline
 from agent.page.typed_texts import ShownText
 from kb_schema.action_calls import DropPlace, Modifier, Place
 from kb_schema.selectors import Selector
@@ -229,13 +231,14 @@ async def _run_guarded(
         await act()
         return _read_outcome(await in_page_library.call(page, "outcome", *asked), action, judged)
     # Requested beforehand: the page answers as soon as it received the action, which saves a round trip.
-    answer = asyncio.create_task(in_page_library.call(page, "outcome", *asked))
+    answer = asyncio.create_task(in_page_library.call(page, "outcome", *asked, waits_s=math.inf))
     try:
         await act()
         done, _ = await asyncio.wait({answer}, timeout=UNHEARD_S)
         if not done:  # lowering the guard makes the page answer
             await in_page_library.call(page, "lowerGuard", judged.guard)
-        return _read_outcome(await answer, action, judged)
+        async with answer_deadline(page):
+            return _read_outcome(await answer, action, judged)
     except DriverError:
         with suppress(PageError):
             await in_page_library.call(page, "lowerGuard", judged.guard)

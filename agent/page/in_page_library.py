@@ -17,7 +17,7 @@ from playwright.async_api import BrowserContext, ElementHandle, Page
 from playwright.async_api import Error as DriverError
 
 from agent.page.errors import PageError, PageGone, ScriptFailed
-from agent.page.page_watchdog import read_end_reason
+from agent.page.page_watchdog import answer_deadline, read_end_reason
 from kb_schema.secret_fields import AUTOCOMPLETE
 
 _KEY = 'Symbol.for("periplus.page.1")'
@@ -56,19 +56,22 @@ async def install(context: BrowserContext) -> None:
     await context.add_init_script(library_source())
 
 
-async def call(page: Page, name: str, *args: Any, deadline_s: float = RACE_DEADLINE_S) -> Any:
+async def call(
+    page: Page, name: str, *args: Any, deadline_s: float = RACE_DEADLINE_S, waits_s: float = 0.0
+) -> Any:
     """Call a function of the library and return its JSON answer as data.
 
     Installs the library where it is missing, and repeats the call when the document is replaced during it.
-    Raises `PageGone` if the page is closed or documents keep being replaced for `deadline_s` seconds.
+    `waits_s`: how long the function itself may wait, in seconds; it has `PAGE_CALL_S` more to answer, then the page is ended.
+    Raises `PageGone` if the page is closed or ended or documents keep being replaced for `deadline_s` seconds.
     """
     until = time.monotonic() + deadline_s
     while True:
         try:
-            answer = await page.evaluate(_CALL, [name, list(args)])
+            answer = await _evaluate(page, _CALL, [name, list(args)], waits_s)
             if answer is None:
-                await page.evaluate(library_source())
-                answer = await page.evaluate(_CALL, [name, list(args)])
+                await _evaluate(page, library_source())
+                answer = await _evaluate(page, _CALL, [name, list(args)], waits_s)
             if answer is not None:
                 return json.loads(answer)
         except DriverError as error:
@@ -80,9 +83,10 @@ async def call(page: Page, name: str, *args: Any, deadline_s: float = RACE_DEADL
 
 
 async def take_element(page: Page, token: str) -> ElementHandle | None:
-    """Return the element the page stores under a token; None when its document is gone."""
+    """Return the element the page stores under a token; None when its document is gone. Raises `PageGone`."""
     try:
-        return (await page.evaluate_handle(_TAKE, token)).as_element()
+        async with answer_deadline(page):
+            return (await page.evaluate_handle(_TAKE, token)).as_element()
     except DriverError as error:
         if page.is_closed():
             raise translate_error(page, error) from error
@@ -91,8 +95,14 @@ async def take_element(page: Page, token: str) -> ElementHandle | None:
 
 async def call_on(page: Page, name: str, element: ElementHandle | None, *args: Any) -> Any:
     """Call a function of the library whose first argument is an element (None: the page)."""
-    answer = await page.evaluate(_CALL, [name, [element, *args]])
+    answer = await _evaluate(page, _CALL, [name, [element, *args]])
     return None if answer is None else json.loads(answer)
+
+
+async def _evaluate(page: Page, script: str, arg: Any = None, waits_s: float = 0.0) -> Any:
+    """Evaluate a script. A page that answers the watchdog but not this is ended. Raises `PageGone`."""
+    async with answer_deadline(page, waits_s=waits_s):
+        return await page.evaluate(script, arg)
 
 
 async def document_ready(page: Page, timeout_s: float) -> None:

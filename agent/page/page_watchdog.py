@@ -1,16 +1,19 @@
 """Ends pages that do not answer, so that nothing waits for them without end.
 
 A script that never returns blocks every call to its page, and most of the browser driver's calls have no timeout. The
-watchdog asks each page of a context for a sign of life over the browser's own protocol. A page that gives none, or opens
-windows without end, has its renderer killed; the calls that wait for the page then fail with `PageGone` and its reason.
+watchdog asks each page of a context for a sign of life over the browser's own protocol. A page that gives none, opens
+windows without end or floods the driver with events has its renderer killed; the calls that wait for the page then fail with
+`PageGone` and its reason.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
 from functools import partial
+from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
 import structlog
@@ -22,8 +25,23 @@ from agent.page.errors import PageGone
 
 CRASH_S = 3.0
 """How long the browser may take to kill a renderer; it sends no answer when it does."""
+CLOSE_S = 15.0
+"""How long the browser may take to close a context. After that nothing waits for it."""
+
+_COUNTED: tuple[Any, ...] = (
+    "console",
+    "pageerror",
+    "request",
+    "frameattached",
+    "framenavigated",
+    "websocket",
+    "worker",
+    "download",
+)
+"""Events of the driver that a page can cause without end. (Its type of `Page.on` has one overload per event.)"""
 
 _ENDED: WeakKeyDictionary[Page, str] = WeakKeyDictionary()
+_WATCHED: WeakSet[Page] = WeakSet()
 _SESSIONS: WeakKeyDictionary[Page, CDPSession] = WeakKeyDictionary()
 _OPENED: WeakKeyDictionary[Page, WeakSet[Page]] = WeakKeyDictionary()
 """For a page that no other opened: the windows that it and those opened."""
@@ -34,15 +52,24 @@ _log = structlog.get_logger(__name__)
 
 
 def watch_context(context: BrowserContext, *, answer_s: float = retry_limits.PAGE_ANSWER_S) -> None:
-    """End every page of the context, also later ones, that gives no sign of life for `answer_s` seconds."""
+    """End every page of the context, also later ones, that gives no sign of life for `answer_s` seconds or sends more than
+    `PAGE_EVENTS` events within `PAGE_EVENTS_S`.
+    """
     tasks: set[asyncio.Task[None]] = set()
 
+    def do(work: Coroutine[None, None, None]) -> asyncio.Task[None]:
+        task = asyncio.ensure_future(work)
+        tasks.add(task)
+        task.add_done_callback(tasks.discard)
+        return task
+
     def start(page: Page) -> None:
+        _WATCHED.add(page)
+        count = _EventCount(lambda reason: do(end_page(page, reason)))
+        for event in _COUNTED:
+            page.on(event, count.note)
         for watching in (_watch(page, answer_s), _count(page)):
-            task = asyncio.ensure_future(watching)
-            tasks.add(task)
-            task.add_done_callback(tasks.discard)
-            page.once("close", partial(_cancel, task))
+            page.once("close", partial(_cancel, do(watching)))
 
     context.on("page", start)
     for page in context.pages:
@@ -78,12 +105,22 @@ async def end_page(page: Page, reason: str) -> None:
             await page.close()
 
 
+async def close_context(context: BrowserContext) -> None:
+    """Close a context; return after `CLOSE_S` seconds, also if it did not close or the browser is gone."""
+    with suppress(DriverError, TimeoutError):
+        async with asyncio.timeout(CLOSE_S):
+            await context.close()
+
+
 @asynccontextmanager
 async def page_deadline(page: Page, seconds: float, what: str) -> AsyncIterator[None]:
     """Bound what is done on a page. When the time is over, end the page and raise `PageGone`.
 
-    Errors of the driver about a page that was ended are raised as `PageGone`, too.
+    Errors of the driver about a page that was ended are raised as `PageGone`, too, and nothing is begun on such a page: the
+    browser may be too busy to kill it.
     """
+    if (ended := read_end_reason(page)) is not None:
+        raise PageGone(page.url, ended)
     try:
         async with asyncio.timeout(seconds):
             yield
@@ -96,6 +133,38 @@ async def page_deadline(page: Page, seconds: float, what: str) -> AsyncIterator[
         if known is None:
             raise
         raise PageGone(page.url, known) from exc
+
+
+@asynccontextmanager
+async def answer_deadline(page: Page, *, waits_s: float = 0.0) -> AsyncIterator[None]:
+    """Bound one call of a script in a page that is watched: `PAGE_CALL_S`, and what the script itself may wait. Raises `PageGone`.
+
+    A page in which a person works has no bound: its calls wait while the person reads a dialog.
+    """
+    if page not in _WATCHED:
+        yield
+        return
+    async with page_deadline(page, retry_limits.PAGE_CALL_S + waits_s, "the answer to a call"):
+        yield
+
+
+class _EventCount:
+    """Counts a page's events, and tells once that there are too many."""
+
+    def __init__(self, end: Callable[[str], object]) -> None:
+        self._end = end
+        self._began, self._events = time.monotonic(), 0
+
+    def note(self, _event: object) -> None:
+        now = time.monotonic()
+        if now - self._began > retry_limits.PAGE_EVENTS_S:
+            self._began, self._events = now, 0
+        self._events += 1
+        if self._events == retry_limits.PAGE_EVENTS + 1:
+            self._end(
+                f"the page sent more than {retry_limits.PAGE_EVENTS} events (console lines, requests, frames, sockets, workers)"
+                f" within {retry_limits.PAGE_EVENTS_S:.0f} s and was ended"
+            )
 
 
 def _cancel(task: asyncio.Task[None], _page: Page) -> None:

@@ -48,6 +48,8 @@ BINDING = "__periplusHeard"
 RESTS_S = 0.4
 """A page that has not changed for this long is idle."""
 LONGEST_REST_S = 5.0
+FINISH_S = 20.0
+"""How long the end of a recording waits for the page. A page that hangs is never idle, and no page of a person is ended."""
 _BLANK = ("about:blank", "chrome://", "chrome-error://")
 
 
@@ -171,8 +173,12 @@ class DemonstrationRecorder:
         self._worker = asyncio.create_task(self._work(), name="recorder")
 
     async def finish(self, *, complete: bool = True) -> DemonstrationRecording:
-        """Write the remaining actions. May be called after the browser has closed."""
-        await self.rest()
+        """Write the remaining actions, after `FINISH_S` without what the page still owes. May be called after the browser has
+        closed.
+        """
+        with suppress(TimeoutError):
+            async with asyncio.timeout(FINISH_S):
+                await self.rest()
         if self._resting is not None:
             self._resting.cancel()
             await asyncio.wait([self._resting])

@@ -6,7 +6,7 @@ import asyncio
 import re
 import signal
 from collections.abc import Collection
-from contextlib import AbstractAsyncContextManager, suppress
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -24,7 +24,7 @@ from agent.browser.launch import has_display
 from agent.errors import AgentError
 from agent.page import in_page_library
 from agent.page.live_selectors import summarize_selector
-from agent.page.page_watchdog import watch_context
+from agent.page.page_watchdog import close_context, watch_context
 from agent.recording.demonstration_recorder import DemonstrationRecorder, DemonstrationRecording
 from agent.recording.recorded_actions import RecordedAction
 from agent.recording.recording_replay import ReplayResult, replay_recording
@@ -206,8 +206,7 @@ async def _record(
             complete = not stop_requested.is_set()
         finally:
             recording = await recorder.finish(complete=complete)
-        with suppress(PlaywrightError):
-            await context.close()
+        await close_context(context)
         check = check and complete
         if not check or browser is None or not browser.is_connected():
             return recording, None if not check else await _replay_recording(recording, storage)
@@ -230,7 +229,7 @@ async def _replay_in_browser(
         await in_page_library.install(context)
         return await replay_recording(context, recording.actions)
     finally:
-        await context.close()
+        await close_context(context)
 
 
 def describe_recorded_step(action: RecordedAction) -> str:

@@ -164,6 +164,10 @@ def _advise_on_start(error: StartNotOpened) -> str:
     """Return what to do about a start page that could not be opened."""
     if error.reason.startswith("robots.txt disallows"):
         return "start at an allowed page, or explore with --ignore-robots"
+    if "was ended" in error.reason:
+        return (
+            "look at the page in a browser: it hangs or floods the browser; begin at another page of the site"
+        )
     return "start the site, or correct the URL"
 
 

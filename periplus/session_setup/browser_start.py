@@ -23,7 +23,7 @@ from agent.browser.launch import (
     launch_profile,
 )
 from agent.page import in_page_library
-from agent.page.page_watchdog import watch_context
+from agent.page.page_watchdog import close_context, watch_context
 from agent.presentation.page_overlay import PageOverlay
 from periplus.errors import UserError
 from periplus.session_setup.browser_options import BrowserOptions
@@ -94,8 +94,7 @@ async def open_working_context(
                 await _install(context, bare=bare)
             yield context
         finally:
-            with suppress(PlaywrightError):  # the browser may be gone
-                await context.close()
+            await close_context(context)
 
 
 @asynccontextmanager
@@ -107,8 +106,7 @@ async def _open_persons_context(
     try:
         yield context
     finally:
-        with suppress(PlaywrightError):
-            await context.close()
+        await close_context(context)
 
 
 @asynccontextmanager
@@ -158,8 +156,7 @@ async def open_fresh_context(
         await _install(context, bare=bare)
         yield context
     finally:
-        with suppress(PlaywrightError):  # the browser may be gone
-            await context.close()
+        await close_context(context)
 
 
 async def _install(context: BrowserContext, *, bare: bool) -> None:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 
 from playwright.async_api import Browser, BrowserContext, StorageState, ViewportSize
-from playwright.async_api import Error as DriverError
 
 from agent.exploration.requests.request_guard import RequestGuard
 from agent.exploration.tab.exploration_tab import empty_page
 from agent.page import in_page_library
-from agent.page.page_watchdog import watch_context
+from agent.page.page_watchdog import close_context, watch_context
 
 VIEWPORT: ViewportSize = {"width": 1280, "height": 720}
 
@@ -35,5 +34,4 @@ async def open_context(
         if browser.is_connected():
             for page in context.pages:
                 await empty_page(page)
-            with suppress(DriverError):
-                await context.close()
+            await close_context(context)

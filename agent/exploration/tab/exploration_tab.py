@@ -27,6 +27,7 @@ from agent.page.actionability_gate import judge_element
 from agent.page.errors import GateFailed, GatePoint, NavigationFailed, PageError, PageGone
 from agent.page.page_actions import perform_action
 from agent.page.page_side_effects import ExpectedSideEffects, PageSideEffects, watch_page
+from agent.page.page_watchdog import end_page
 from kb_schema.explorations import AttemptOutcome, Offer
 from kb_schema.url_patterns import origin_of
 
@@ -35,12 +36,16 @@ EMPTYING_S = 3.0
 
 
 async def empty_page(page: Page) -> None:
-    """Empty a page before it is closed, since pending requests would bypass the guard when it closes."""
+    """Empty a page before it is closed, since pending requests would bypass the guard when it closes. A page that cannot be
+    emptied in time is ended.
+    """
     if page.is_closed():
         return
-    with suppress(DriverError, TimeoutError):
+    try:
         async with asyncio.timeout(EMPTYING_S):
             await page.goto("about:blank", wait_until="commit")
+    except (DriverError, TimeoutError):
+        await end_page(page, "the page could not be emptied before it was closed and was ended")
 
 
 GATE_S = 2.0

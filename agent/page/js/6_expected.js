@@ -216,6 +216,7 @@ function overhearPage() {
   for (const name of ["clearTimeout", "clearInterval"]) overhearEnd(name, expectation.timers);
   overhearEnd("cancelAnimationFrame", expectation.frames);
   overhearRequests();
+  limitConsole();
   overhearListeners();
 }
 

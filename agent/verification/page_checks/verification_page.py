@@ -24,7 +24,7 @@ from agent.media.secret_mask import SecretMask
 from agent.page import in_page_library
 from agent.page.errors import CoveringElement, PageError
 from agent.page.page_side_effects import AnsweredDialog, ExpectedSideEffects, PageSideEffects, watch_page
-from agent.page.page_watchdog import watch_context
+from agent.page.page_watchdog import close_context, watch_context
 from agent.page.snapshot_capture import read_page_revision
 from agent.ports import LocatorCachePort
 from agent.redaction import REDACTED, Secrets
@@ -40,8 +40,6 @@ from kb_schema.verification import ConsoleLine, DismissedOverlay, NetworkRequest
 M = TypeVar("M", bound=Model)
 AROUND_PX = 80
 """What a picture of one element shows on each side of it, in CSS pixels."""
-CLOSE_S = 15.0
-"""How long the browser may take to close a context. After that the phase ends without waiting for it."""
 SHORTEST_UNIQUE = 4
 """Least length of `{unique}` and of secrets that are replaced in texts."""
 
@@ -419,9 +417,7 @@ async def open_verification_page(
         )
     finally:
         if browser.is_connected():
-            with suppress(DriverError, TimeoutError):
-                async with asyncio.timeout(CLOSE_S):
-                    await context.close()
+            await close_context(context)
 
 
 async def _frame_of(page: Page, element: Locator) -> FloatRect | None:

@@ -31,3 +31,17 @@ async def test_what_people_do_on_a_page_throws_nothing_into_it(page):
     await page.mouse.wheel(0, 50)
     await page.frame_locator("#frame").locator("#inner").click()
     assert thrown == []
+
+
+async def test_lines_on_the_console_are_limited_in_number_and_length(page):
+    heard: list[str] = []
+    page.on("console", lambda message: heard.append(message.text))
+    await show(page, "<p>writes</p>")
+    await page.evaluate(
+        """() => { const end = Date.now() + 50; console.log("x".repeat(50000), 7);
+        while (Date.now() < end) console.info("more"); }"""
+    )
+    await page.evaluate("setTimeout(() => console.warn('later'), 1100)")
+    await page.wait_for_event("console", lambda message: message.text == "later")
+    assert heard[0] == "x" * 10_000 + " 7"
+    assert 10 < len(heard) <= 2 * 500 + 1, "two seconds can begin while it writes"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import asynccontextmanager
 
 import pytest
 
@@ -12,7 +13,7 @@ from agent.page.action_requests import ActionPace
 from agent.page.errors import PageError, PageGone
 from agent.page.page_actions import perform_action
 from agent.page.page_side_effects import watch_page
-from agent.page.page_watchdog import page_deadline, read_end_reason, watch_context
+from agent.page.page_watchdog import end_page, page_deadline, read_end_reason, watch_context
 from agent.page.snapshot_capture import take_snapshot
 from kb_schema.selectors import css
 from tests.support.pages import show
@@ -30,17 +31,23 @@ async def _act_and_look(page, action, **more):
         await take_snapshot(page)
 
 
-@pytest.fixture
-async def watched(page):
-    """A page of a context of its own, since it will be ended."""
+@asynccontextmanager
+async def _open_watched(page, **limit):
+    """Open a page of a context of its own, since it will be ended."""
     context = await page.context.browser.new_context()
-    watch_context(context, answer_s=1.5)
+    watch_context(context, **limit)
     await in_page_library.install(context)
     watched = await context.new_page()
     watch_page(watched)
-    await show(watched, HANGS, "/hangs")
     yield watched
     await context.close()
+
+
+@pytest.fixture
+async def watched(page):
+    async with _open_watched(page, answer_s=1.5) as watched:
+        await show(watched, HANGS, "/hangs")
+        yield watched
 
 
 @pytest.mark.parametrize(
@@ -96,12 +103,56 @@ async def test_a_page_with_a_few_dialogs_and_much_work_is_left_alone(watched):
     assert len(watch_page(watched).answered_dialogs) == 5 < retry_limits.STEP_DIALOGS
 
 
+async def test_nothing_is_begun_on_a_page_that_was_ended(watched):
+    await end_page(watched, "was ended by the test")
+    with pytest.raises(PageGone, match="was ended by the test"):
+        async with page_deadline(watched, 5.0, "step 3"):
+            pytest.fail("begun")
+
+
 async def test_what_takes_longer_than_its_deadline_ends_with_the_page(watched):
     with pytest.raises(PageGone, match=r"step 3 took more than 0 s; the page was ended"):
         async with page_deadline(watched, 0.05, "step 3"):
             await asyncio.Event().wait()
     with pytest.raises(PageGone, match="step 3"):
         await in_page_library.call(watched, "revision")
+
+
+NEVER = """void setTimeout(() => {
+Object.defineProperty(Promise.prototype, "constructor", { get: () => null });
+Promise.prototype.then = () => undefined;
+})"""
+"""After it, the page's scripts wait without end for what they call; the page itself runs on."""
+
+
+async def test_a_page_that_answers_the_watchdog_but_no_call_is_ended(page, monkeypatch):
+    monkeypatch.setattr(retry_limits, "PAGE_CALL_S", 2.0)
+    async with _open_watched(page) as watched:
+        await show(watched, HANGS, "/silent")
+        await watched.evaluate(NEVER)
+        with pytest.raises(PageGone, match="the answer to a call took more than 2 s; the page was ended"):
+            await _act_and_look(watched, "click", selector=css("#name"))
+        assert read_end_reason(watched)
+
+
+FLOODS = {
+    "console": "console.log('x'.repeat(500))",
+    "errors": "setTimeout(() => { throw new Error('again') })",
+    "requests": "fetch('/' + Math.random()).catch(() => {})",
+    "sockets": "new WebSocket('ws://127.0.0.1:9/')",
+    "frames": "document.body.append(document.createElement('iframe'))",
+    "workers": "new Worker('data:text/javascript,console.log(1)')",
+}
+
+
+@pytest.mark.parametrize("flood", FLOODS.values(), ids=FLOODS)
+async def test_a_page_that_floods_the_driver_with_events_is_ended(page, monkeypatch, flood):
+    monkeypatch.setattr(retry_limits, "PAGE_EVENTS", 60)
+    async with _open_watched(page) as watched:
+        every = f"setInterval(() => {{ for (let n = 0; n < 9; n++) {flood} }}, 9)"
+        await show(watched, f'<button id=go onclick="{every}">Go</button>', "/floods")
+        with pytest.raises(PageError, match="more than 60 events"):
+            await _act_and_look(watched, "click", selector=css("#go"))
 
 
 WINDOWS = {

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from agent.page import in_page_library
+from agent.page.page_watchdog import end_page
 from agent.recording import demonstration_recorder
 from agent.recording.recorded_side_effects import RecordedSideEffects
 from agent.recording.recording_replay import replay_recording
@@ -84,6 +85,18 @@ async def test_an_option_that_is_taken_away_at_mouseup_is_recorded(browser, tmp_
         await person.page.evaluate("new Promise((done) => setTimeout(done, 0))")
         _, trace = await person.done()
     assert told(trace)[1:] == [("click", None, "div 'Choose'"), ("click", None, "listitem 'Rejected'")]
+
+
+HANGS = "<!doctype html><title>Busy</title><button id=hang onclick='setTimeout(() => { while (true); }, 50)'>Hang</button>"
+
+
+async def test_a_recording_of_a_page_that_hangs_ends_with_what_was_done(browser, tmp_path, monkeypatch):
+    monkeypatch.setattr(demonstration_recorder, "FINISH_S", 0.5)
+    async with watched(browser, tmp_path / "trace", HANGS) as person:
+        await person.page.click("#hang", no_wait_after=True)
+        recording = await person.recorder.finish(complete=False)
+        assert [each.action_type for each in recording.actions] == ["navigate", "click"]
+        await end_page(person.page, "the test is over")
 
 
 COVERED = """<!doctype html><title>Names</title><main><p>Ten names</p><button id=more>Open menu</button></main>
