@@ -28,6 +28,8 @@ LONGEST_ENTRY, LONGEST_WORDS = 200, 4_000
 OWN_COLUMNS = ("Given at", "Website", "Flow", "Link", "Language", "Consent", "Kept until")
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s.]+")
 _PHONE = re.compile(r"\+?[\d ()/.\-]{4,40}")
+_TURNS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+"""They reverse the text that follows, in a terminal and a spreadsheet, too."""
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")  # noqa: RUF001 - full-width signs begin formulas, too
 
 
@@ -178,7 +180,7 @@ def _find_problem(asked: LeadField, value: str) -> str:
     longest = LONGEST_WORDS if asked.kind == "words" else LONGEST_ENTRY
     if len(value) > longest:
         return f"{asked.label!r} has {len(value)} characters; at most {longest} are taken"
-    if any(unicodedata.category(each) in ("Cc", "Cs") for each in value if each != "\n"):
+    if any(unicodedata.category(each) in ("Cc", "Cs") or each in _TURNS for each in value if each != "\n"):
         return f"{asked.label!r} has control characters"
     if asked.kind != "words" and "\n" in value:
         return f"{asked.label!r} has several lines"

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request, Response
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictBool, StringConstraints
 
 from kb_schema.lead_forms import MOST_FIELDS
 from kb_schema.service_records import VisitorLead
@@ -52,7 +52,7 @@ class LeadRequest(BaseModel):
 
     key: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
     """Made by the page for each form: a repeated request stores it once."""
-    agreed: bool
+    agreed: StrictBool
     values: dict[
         Annotated[str, StringConstraints(max_length=200)],
         Annotated[str, StringConstraints(max_length=20_000)],

@@ -61,6 +61,7 @@ async def leads(tmp_path):
         ({"email": "ann@example.com", "phone": "call me"}, "phone", "expected a number"),
         ({"email": "ann@example.com", "words": "x" * 4001}, "words", "at most 4000"),
         ({"email": "ann@example.com", "words": "a\x1b[2J"}, "words", "control characters"),
+        ({"email": "ann@example.com", "words": "\u202egnp.exe"}, "words", "control characters"),
         ({"email": "ann@example.com", "words": "\ud800"}, "words", "control characters"),
         ({"email": "ann@example.com", "owner": "Ann"}, "owner", "no such field; it has email, phone, words"),
     ],

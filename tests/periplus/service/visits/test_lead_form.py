@@ -48,6 +48,8 @@ async def test_no_form_is_shown_or_taken_where_words_are_not_stored(tmp_path, mo
 async def test_a_form_that_is_wrong_is_refused_with_its_place(tmp_path, monkeypatch, browser):
     wrong = [
         ({"agreed": False}, "body.agreed"),
+        ({"agreed": 1}, "body.agreed"),
+        ({"agreed": "yes"}, "body.agreed"),
         ({"values": {"email": "nowhere"}}, "body.values.email"),
         ({"values": {"name": "Ann"}}, "body.values.email"),
         ({"values": {**ANN["values"], "owner": "x"}}, "body.values.owner"),
