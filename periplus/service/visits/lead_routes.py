@@ -19,6 +19,7 @@ from periplus.demos.visitor_leads import (
     format_csv,
 )
 from periplus.service.access_control import person_of
+from periplus.service.audit_routes import refuse_repeated_parameters
 from periplus.service.problem_details import (
     ApiProblem,
     FieldProblem,
@@ -113,7 +114,7 @@ def require_operator(request: Request) -> None:
 LeadsParam = Annotated[VisitorLeads, Depends(get_leads)]
 WebsiteQuery = Annotated[Name | None, Query(description="Only those of this website.")]
 VisitQuery = Annotated[str | None, Query(pattern=r"^[0-9a-f]{16}$", description="Only those of this link.")]
-api = APIRouter(dependencies=[Depends(require_operator)])
+api = APIRouter(dependencies=[Depends(require_operator), Depends(refuse_repeated_parameters)])
 
 
 @api.get(

@@ -85,6 +85,7 @@ async def test_a_form_is_read_by_who_may_operate_also_when_its_link_is_gone(tmp_
         assert exported.headers["content-type"].startswith("text/csv")
         assert next(csv.DictReader(io.StringIO(exported.text)))["email"] == "ann@example.com"
         assert (await service.client.get("/api/leads/export?website=other")).text.count("\n") == 1
+        assert (await service.client.get("/api/leads?website=a&website=b")).status_code == 422
         for path in ("/api/leads", "/api/leads/export", "/demos/leads", "/demos/leads/export"):
             assert (await service.client.get(path, headers={"X-API-Key": token})).status_code == 403
             assert (await stranger.get(path)).status_code in (401, 303)
