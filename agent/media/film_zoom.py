@@ -24,6 +24,8 @@ FILLED = 0.7
 MOVE_S = 0.7
 HOLD_S = 1.8
 """Seconds of a movement, and after it until the whole picture is shown again, unless something else is pointed at."""
+APART_S = 2 * MOVE_S + 1.0
+"""With less time between two boxes the view goes from one to the other, and does not come back in between."""
 SCALED = 2
 """Positions are whole pixels; on a picture of twice the size a slow movement does not tremble."""
 CAPTION_STYLE = (
@@ -76,7 +78,7 @@ def plan_views(boxes: Sequence[PointedBox], size: tuple[int, int], duration_s: f
         wanted = FilmView(0.0, *_frame(box, size))
         last = views[-1]
         begin = max(box.at_s, last.at_s)
-        if begin > back_s and not last.shows_as(whole):
+        if begin >= back_s + APART_S and not last.shows_as(whole):
             views += _move(last, whole, back_s)
             last = views[-1]
             begin = max(begin, last.at_s)

@@ -33,6 +33,11 @@ def test_the_view_goes_from_box_to_box_and_passes_over_those_that_are_left_at_on
     assert [each.width for each in views[:-1]] == [640, 640, 400, 400, 400, 400]
     assert views[2].left == 240  # the second box; the first was left after 0.2 s
     assert all(a.at_s <= b.at_s for a, b in pairwise(views))
+    soon = [
+        PointedBox(1.0, 10, 10, 9, 9),
+        PointedBox(4.0, 600, 10, 9, 9),
+    ]  # no time to come back and go again
+    assert [each.width for each in plan_views(soon, SIZE, 30.0)].count(640) == 3
     far = plan_views([PointedBox(1.0, 10, 10, 9, 9), PointedBox(9.0, 600, 10, 9, 9)], SIZE, 30.0)
     assert [each.width for each in far].count(640) == 5  # it comes back in between
 
