@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise, zip_longest
 from pathlib import Path
 
@@ -32,6 +32,10 @@ CAPTION_STYLE = (
     "FontName=DejaVu Sans,FontSize=13,BorderStyle=3,Outline=4,Shadow=0,OutlineColour=&H40141414,MarginV=14"
 )
 """Of libass, whose picture has 288 lines."""
+CAPTION_SHARE = 0.2
+"""The share of the picture's height that captions of two lines take at the lower edge."""
+UPPER_EDGE = "{\\an8}"
+"""Marks a caption of an SRT file for the upper edge."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +111,23 @@ def _frame(box: PointedBox, size: tuple[int, int]) -> tuple[float, float, float]
     return (round(left, 1), round(top, 1), round(seen_w, 1))
 
 
+def place_captions(cues: Sequence[Cue], boxes: Sequence[PointedBox], size: tuple[int, int]) -> list[Cue]:
+    """Return the captions; those that would cover what is pointed at are marked for the upper edge."""
+    low = [each for each in boxes if _bottom_in_view(each, size) > 1 - CAPTION_SHARE]
+    return [
+        replace(cue, text=f"{UPPER_EDGE}{cue.text}")
+        if any(cue.start_s - MOVE_S - HOLD_S < each.at_s < cue.end_s for each in low)
+        else cue
+        for cue in cues
+    ]
+
+
+def _bottom_in_view(box: PointedBox, size: tuple[int, int]) -> float:
+    """Return the lower edge of a box, when it is enlarged, as a share of the picture's height."""
+    _, top, width = _frame(box, size)
+    return (box.y + box.height - top) / (width * size[1] / size[0])
+
+
 async def zoom_film(
     film: Path, target: Path, boxes: Sequence[PointedBox], cues: Sequence[Cue] = (), *, fps: int
 ) -> Path:
@@ -124,7 +145,7 @@ async def zoom_film(
         script, captions = Path(scratch) / "filters.txt", Path(scratch) / "captions.srt"
         chain = [_build_zoom_filter(views, size, fps)]
         if cues and await _can_draw_text():
-            captions.write_text(render_srt(cues), encoding="utf-8")
+            captions.write_text(render_srt(place_captions(cues, boxes, size)), encoding="utf-8")
             chain.append(f"subtitles=filename={_escape(captions)}:force_style='{CAPTION_STYLE}'")
         script.write_text(",".join(chain), encoding="utf-8")
         whole = Path(scratch) / "whole.mp4"

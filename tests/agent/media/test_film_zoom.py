@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from agent.media.captions import Cue
-from agent.media.film_zoom import HOLD_S, MOST, MOVE_S, PointedBox, plan_views, zoom_film
+from agent.media.film_zoom import HOLD_S, MOST, MOVE_S, PointedBox, place_captions, plan_views, zoom_film
 from agent.media.media_probe import probe_media
 from agent.media.media_tools import FFMPEG, run_tool
 
@@ -60,6 +60,13 @@ def test_many_boxes_stay_in_order_of_time_and_inside_of_the_picture():
     assert views[-1].width == 640
 
 
+def test_a_caption_that_would_cover_what_is_pointed_at_is_at_the_upper_edge():
+    cues = [Cue(0, 2, "one"), Cue(2, 4, "two"), Cue(8, 9, "three")]
+    low, middle = PointedBox(3, 300, 340, 40, 15), PointedBox(3, 300, 170, 40, 20)
+    assert [each.text for each in place_captions(cues, [low], SIZE)] == ["one", r"{\an8}two", "three"]
+    assert place_captions(cues, [middle], SIZE) == cues
+
+
 async def test_the_picture_is_larger_around_the_box_and_the_caption_is_not_cut(ffmpeg, tmp_path: Path):
     plain = tmp_path / "plain.mp4"
     square = "drawbox=x=40:y=40:w=40:h=40:color=red:t=fill"
@@ -86,6 +93,7 @@ async def test_the_picture_is_larger_around_the_box_and_the_caption_is_not_cut(f
         return red, [int(each) for each in (columns.min(), rows.min(), columns.max(), rows.max())]
 
     before, caption = await measure(0.3)
+    assert caption[1] > 180
     close, caption_close = await measure(1.8)
     after, _ = await measure(4.6)
     assert close == pytest.approx(before * MOST**2, rel=0.15)
