@@ -24,6 +24,8 @@ def translate_flow(flow: PresentationFlow, language: str | None) -> Presentation
     changed["answers"] = tuple(_translate_texts(each, found, "narration") for each in flow.answers)
     if flow.call_to_action is not None:
         changed["call_to_action"] = _translate_texts(flow.call_to_action, found, "label")
+    if flow.lead_form is not None:
+        changed["lead_form"] = flow.lead_form.translate(found)
     return flow.model_copy(update={**changed, "language": found})
 
 
@@ -52,6 +54,9 @@ def list_untranslated_texts(flow: PresentationFlow, language: str) -> Iterator[s
     for index, answer in enumerate(flow.answers):
         if language not in answer.translations:
             yield f"$.answers[{index}].narration"
+    if flow.lead_form is not None:
+        for path in flow.lead_form.list_untranslated(language):
+            yield f"$.lead_form.{path}"
 
 
 def _list_untranslated_in_segment(segment: Segment, language: str) -> Iterator[str]:

@@ -13,6 +13,7 @@ from kb_schema.base import Document, LocalId, Model, ScreenRef, Seconds, TaskRef
 from kb_schema.conditions import Condition
 from kb_schema.engagement_rules import EngagementRule, parse_engagement_rules
 from kb_schema.io_specs import Duration, InputMapping
+from kb_schema.lead_forms import LeadForm
 
 Depth = Literal["overview", "demonstration", "deep_dive"]
 DEPTHS: tuple[Depth, ...] = ("overview", "demonstration", "deep_dive")
@@ -302,6 +303,8 @@ class PresentationFlow(Document):
     """Tasks that visitors may run with values of their own, by a sentence; others only run in segments."""
     call_to_action: CallToAction | None = None
     """The link that a visitor's page has at the end."""
+    lead_form: LeadForm | None = None
+    """The form in which a visitor leaves an address; shown only where visitors' words are stored."""
     translations: dict[LanguageTag, FlowTranslation] = Field(default_factory=dict)
 
     @model_validator(mode="before")

@@ -331,6 +331,58 @@ class WebhookDelivery(ServiceRecord):
         return self.next_at
 
 
+# -- visitors --------------------------------------------------------------------------------------
+
+
+class LeadEntry(Model):
+    """What a visitor entered in one field of a flow's form."""
+
+    name: str
+    label: str
+    value: str = Field(repr=False)
+
+
+class VisitorLead(ServiceRecord):
+    """A form that a visitor of a demo sent (`kb_schema.lead_forms`). It is personal data, and expires."""
+
+    record_kind: ClassVar[str] = "lead"
+
+    lead_id: LocalId
+    visit_id: LocalId
+    """The link; there may be none any more."""
+    link: str = Field(default="", max_length=LONGEST_TITLE)
+    """The note of the link: for whom it is."""
+    website_id: LocalId
+    flow_id: LocalId
+    language: str
+    entries: tuple[LeadEntry, ...] = Field(min_length=1)
+    consent: str
+    """The sentence that was agreed to, as it was shown."""
+    given_at: Moment
+    expires_at: Moment
+    """As long as the page said that it is stored."""
+
+    @property
+    def record_key(self) -> str:
+        """Its id."""
+        return self.lead_id
+
+    @property
+    def record_state(self) -> str:
+        """Always the same: it does not change."""
+        return "stored"
+
+    @property
+    def record_group(self) -> str:
+        """The link."""
+        return self.visit_id
+
+    @property
+    def record_at(self) -> datetime:
+        """When it expires."""
+        return self.expires_at
+
+
 # -- edits -----------------------------------------------------------------------------------------
 
 

@@ -7,6 +7,7 @@ captions to a listener besides the page.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -33,8 +34,13 @@ def _source() -> str:
 class PageOverlay:
     """Draws over one page, and restores caption and chapter title after a navigation."""
 
-    def __init__(self, page: Page, *, speed: float = 1.0, captions: bool = True) -> None:
-        self._page, self._speed, self._captions = page, speed, captions
+    def __init__(
+        self, page: Page, *, speed: float = 1.0, captions: bool = True, chapters: bool = True
+    ) -> None:
+        """`captions`, `chapters`: whether they are drawn."""
+        self._page, self._speed, self._captions, self._chapters = page, speed, captions, chapters
+        self.on_point: Callable[[dict[str, float]], None] | None = None
+        """Told each box that the pointer or the ring moves to, in CSS pixels."""
         self._caption = self._chapter = ""
         self._at: tuple[float, float, dict[str, float]] | None = None
         self._restoring: set[asyncio.Task[None]] = set()
@@ -54,12 +60,14 @@ class PageOverlay:
     async def chapter(self, title: str) -> None:
         """Show the title of the current segment."""
         self._chapter = title
-        await self._call("chapter", title)
+        if self._chapters:
+            await self._call("chapter", title)
 
     async def point_to(self, box: dict[str, float], *, milliseconds: float | None = None) -> None:
         """Move the pointer to the middle of a box (CSS pixels) and return when it has arrived."""
         x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
         self._at = (x, y, box)
+        self._tell(box)
         milliseconds = MOVE_MS / self._speed if milliseconds is None else milliseconds
         await self._call("move", x, y, milliseconds, box)
         await asyncio.sleep(milliseconds / 1000)  # time for the viewer's eye; nothing else is waited for
@@ -70,7 +78,12 @@ class PageOverlay:
 
     async def ring(self, box: dict[str, float] | None) -> None:
         """Draw a ring around a box; None removes it."""
+        self._tell(box)
         await self._call("ring", box)
+
+    def _tell(self, box: dict[str, float] | None) -> None:
+        if self.on_point is not None and box is not None:
+            self.on_point(box)
 
     def follow(self, page: Page) -> None:
         """Draw over this page from now on, starting with the current caption and chapter title."""
@@ -95,7 +108,7 @@ class PageOverlay:
             await self._call("move", x, y, 0, box)
         if self._captions and self._caption:
             await self._call("caption", self._caption)
-        if self._chapter:
+        if self._chapters and self._chapter:
             await self._call("chapter", self._chapter)
 
     async def _call(self, name: str, *args: Any) -> None:

@@ -36,6 +36,8 @@ AuditAction = Literal[
     "visit_link_made",
     "visit_link_revoked",
     "visit_opened",
+    "lead_stored",
+    "leads_read",
     "artifact_opened",
     "signed_in",
     "sign_in_failed",

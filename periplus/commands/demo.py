@@ -116,6 +116,12 @@ def demo(
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Record every segment again, also unchanged ones.")
     ] = False,
+    zoom: Annotated[
+        bool,
+        typer.Option(
+            "--zoom", help="Enlarge the film around what is pointed at. Records every segment again."
+        ),
+    ] = False,
     rehearse: Annotated[
         bool,
         typer.Option("--rehearse", help="Try every branch without narration and report the risks."),
@@ -165,6 +171,10 @@ def demo(
 
     if workers != "1" and not rehearse:
         raise UserError("--workers needs --rehearse", fix="add --rehearse, or leave --workers out")
+    if zoom and (rehearse or speed == 0):
+        raise UserError(
+            "--zoom needs a film with a pointer", fix="leave out --zoom, or --rehearse and --speed 0"
+        )
     if rehearse:
         if cdp_endpoint or channel or proxy_server:
             raise UserError(
@@ -204,6 +214,7 @@ def demo(
         window_s=window,
         gif=film_format is FilmFormat.gif,
         afresh=fresh,
+        zoom=zoom,
         objective=objective,
         browser=using,
     )

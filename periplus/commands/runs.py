@@ -17,6 +17,7 @@ from agent.presentation.visitor.visitor_analytics import DemoVisit, SegmentVisit
 from kb_schema.run_records import Artifact, Metric, RunStatus, StoredRun, StoredStep
 from periplus.commands.id_completion import complete_runs
 from periplus.commands.runs_answer import answer
+from periplus.commands.runs_leads import leads
 from periplus.demos.demo_measurements import UnansweredRequest, list_unanswered, read_visit
 from periplus.run_store_adapters import LAST, find_run, open_run_store
 from periplus.runs.run_averages import RunAverages, average_runs
@@ -64,6 +65,7 @@ OfWebsite = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 app.command("answer")(answer)
+app.command("leads")(leads)
 
 out = CommandConsole()
 

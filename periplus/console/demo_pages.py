@@ -25,6 +25,7 @@ from periplus.console.console_framework import (
     render,
     require_role,
 )
+from periplus.console.lead_page import read_leads
 from periplus.console.run_artifacts import has_film
 from periplus.console.run_labels import MARKS, format_when
 from periplus.console.run_list import RunListRow, build_run_row
@@ -99,6 +100,8 @@ class CreatedLink:
     flow: str
     embed: str = ""
     """HTML that shows it in a page of another site; empty if no origin may."""
+    form_is_off: bool = False
+    """Whether the flow has a form that visitors do not see, because their words are not stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +153,8 @@ async def make_link(
     embed = (
         EMBED.format(url=escape(url), title=escape(visit.flow.name)) if visits.settings.embed_origins else ""
     )
-    made = CreatedLink(url, visit.label, visit.flow.name, embed)
+    off = visit.flow.lead_form is not None and load_settings().visitor_retention_days == 0
+    made = CreatedLink(url, visit.label, visit.flow.name, embed, off)
     response = await _page(request, parts, made)
     response.headers["Cache-Control"] = "no-store"
     return response
@@ -187,6 +191,7 @@ async def link_figures(
         link=visit_row(visit),
         shows=shows[::-1],
         titles=titles,
+        leads=await read_leads(parts, visit_id),
         words_are_kept=load_settings().visitor_retention_days > 0,
     )
 

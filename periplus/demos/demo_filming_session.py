@@ -13,6 +13,7 @@ from pathlib import Path
 from agent.browser.browser_profile import VIEWPORT
 from agent.media.film_assembly import FilmChapter, join_clips, mux_film
 from agent.media.film_stills import GifLimits, make_gif, make_poster
+from agent.media.film_zoom import PointedBox, zoom_film
 from agent.media.media_tools import MediaError, MediaToolMissing
 from agent.media.screen_recorder import ScreenRecorder
 from agent.presentation import page_overlay
@@ -65,6 +66,7 @@ class DemoFilmRecorder:
         )
         self._style = FilmStyle(VIEWPORT, voice=show.voice_name, drawn=_hash_overlay_script())
         self._film: FilmBuilder | None = None
+        self._zoom, self._pointed = settings.zoom, list[PointedBox]()
         self.notes: list[str] = []
 
     async def start(self) -> None:
@@ -85,6 +87,8 @@ class DemoFilmRecorder:
             return
         self._film = film
         show.clock.follow(film.now)
+        if self._zoom and show.overlay is not None:
+            show.overlay.on_point = lambda box: self._pointed.append(PointedBox(film.now(), **box))
         if isinstance(show.player, FilmPlayer):
             show.player.film = film
         if self._clip_store is not None:
@@ -121,6 +125,9 @@ class DemoFilmRecorder:
         joined = self._scratch / "joined.mp4"
         try:
             await join_clips(await self._film.finish(), joined)
+            if self._zoom:
+                cues, fps = narrator.cues(), self._style.fps
+                joined = await zoom_film(joined, self._scratch / "zoomed.mp4", self._pointed, cues, fps=fps)
             await mux_film(
                 joined,
                 out / FILM,

@@ -86,6 +86,8 @@ class DemoSettings:
     """Whether to make an animated GIF of the film, too."""
     afresh: bool = False
     """Film everything again, without reusing clips."""
+    zoom: bool = False
+    """Whether the film is enlarged around what is pointed at; everything is filmed again."""
     objective: Objective | None = None
     """By what paths are chosen; None: as the tasks and the settings say."""
     browser: BrowserOptions | None = None
@@ -128,6 +130,7 @@ async def run_demo(
         speaker=settings.speaker,
         window_s=settings.window_s,
         filmed=True,
+        zoom=settings.zoom,
     )
     passes = 1
     while True:
@@ -135,7 +138,9 @@ async def run_demo(
             open_demo_environment(seed, place, flow=settings.flow, tell=console.print) as environment,
             open_live_presentation(environment, presentation_settings) as show,
         ):
-            clip_store = None if settings.afresh else data_dir / "film" / environment.website_id
+            clip_store = (
+                None if settings.afresh or settings.zoom else data_dir / "film" / environment.website_id
+            )
             result = await _FilmedDemo(
                 show, presentation_settings, out, console, clip_store, gif=settings.gif
             ).run()

@@ -57,6 +57,8 @@ class LivePresentationSettings:
     """Target duration in seconds, instead of the flow's own window."""
     captions: bool = True
     """Whether captions are drawn over the page; the event bus has them in any case."""
+    zoom: bool = False
+    """Whether the film is enlarged around what is pointed at: captions and chapters are not drawn over the page."""
     filmed: bool = False
     """Whether the player can be filmed segment by segment (`periplus.demos.demo_filming_session`)."""
 
@@ -214,7 +216,12 @@ async def _assemble(
     overlay = (
         None
         if settings.instant
-        else PageOverlay(session.page, speed=settings.pace, captions=settings.captions)
+        else PageOverlay(
+            session.page,
+            speed=settings.pace,
+            captions=settings.captions and not settings.zoom,
+            chapters=not settings.zoom,
+        )
     )
     wanted = settings.voice and not settings.instant
     language = _language(flow, settings.language)

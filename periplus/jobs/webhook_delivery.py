@@ -24,6 +24,8 @@ import structlog
 
 from kb_schema.service_records import (
     OVER_STATES,
+    JobOrder,
+    SentenceOrder,
     StoredJob,
     Webhook,
     WebhookDelivery,
@@ -221,12 +223,19 @@ def post_without_redirects(url: str, body: bytes, headers: Mapping[str, str]) ->
         return exc.code
 
 
+def _describe(order: JobOrder) -> str:
+    """Return an order in words; a sentence has values in it, and is not repeated."""
+    if isinstance(order, SentenceOrder):
+        return f"do a job in words on {order.website_id}"
+    return describe_order(order)
+
+
 def _job_data(job: StoredJob) -> dict[str, Any]:
     """Return what a message says of a job: no inputs and no results, which may be personal."""
     return {
         "job_id": job.job_id,
         "kind": job.order.kind,
-        "description": describe_order(job.order),
+        "description": _describe(job.order),
         "state": job.state,
         "outcome": job.outcome,
         "error": job.error,

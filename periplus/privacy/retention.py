@@ -17,7 +17,7 @@ from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from kb_schema.run_records import StoredRun
-from kb_schema.service_records import OVER_STATES, StoredJob, WebhookDelivery
+from kb_schema.service_records import OVER_STATES, StoredJob, VisitorLead, WebhookDelivery
 from kb_schema.websites import Website
 from kb_store import StoreError, Stores
 from kb_store.audit.audit_recorder import build_event, record_async
@@ -29,6 +29,8 @@ from periplus.settings import read_settings
 MOST_DAYS = 36_500
 A_DAY_S = 86_400.0
 PAGE = 500
+MOST_LEADS = 100_000
+"""Forms that a count looks at."""
 RUN_DAYS = 30
 """Days for the runs of a website that the knowledge base does not have."""
 
@@ -80,6 +82,7 @@ async def prune(
     going_on = {each.run_id async for each in _all_runs(runs) if _goes_on(each, now)}
     counts = {"runs": await _prune_runs(stores, runs, settings.runs, now, dry_run=dry_run)}
     counts["jobs"] = await _prune_jobs(runs, settings.runs, now, dry_run=dry_run)
+    counts["leads"] = await _prune_leads(runs, now, dry_run=dry_run)
     counts |= await asyncio.to_thread(_prune_files, data_dir, settings, now, going_on, dry_run=dry_run)
     counts["audit"] = 0
     total = sum(counts.values())
@@ -156,6 +159,15 @@ async def _prune_jobs(runs: RunStore, days: int | None, now: datetime, *, dry_ru
         return sum(each.record_at < before for each in over)
     await records.sweep(WebhookDelivery, states=("delivered", "given_up"), before=before)
     return await records.sweep(StoredJob, states=OVER_STATES, before=before)
+
+
+async def _prune_leads(runs: RunStore, now: datetime, *, dry_run: bool) -> int:
+    """Delete the forms of visitors whose time is over; return their number."""
+    records = runs.service_records
+    if dry_run:
+        oldest = await records.select(VisitorLead, oldest_first=True, limit=MOST_LEADS)
+        return sum(each.expires_at < now for each in oldest)
+    return await records.sweep(VisitorLead, states=("stored",), before=now)
 
 
 def _is_old(run: StoredRun, before: datetime, now: datetime) -> bool:

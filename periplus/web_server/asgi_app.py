@@ -151,7 +151,7 @@ def _api(parts: ServiceParts) -> FastAPI:
         app.include_router(routes.router, prefix=API, dependencies=guarded)
     app.include_router(audit_routes.router, prefix=API, dependencies=guarded)
     if parts.visits is not None:
-        mount_visits(app, parts.visits, API, guarded)
+        mount_visits(app, parts.visits, parts.run_routes.runs.service_records, API, guarded)
     app.include_router(_health(parts.health), prefix=API)
     console.mount_console(app, parts.console, PAGES)
     return app

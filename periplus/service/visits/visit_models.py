@@ -23,6 +23,7 @@ _VISIT: dict[str, JsonValue] = {
     "shows": 0,
     "run_id": "",
     "watched_by": 0,
+    "lead_form": False,
     "expires_at": "2026-11-25T19:30:00Z",
 }
 
@@ -69,6 +70,9 @@ class VisitView(BaseModel):
     shows: int = Field(description="How often it was started.")
     run_id: str = Field(description="Run id of the latest demo, for `periplus runs show`.")
     watched_by: int = Field(description="Number of pages that have it open.")
+    lead_form: bool = Field(
+        description="Whether its page has the flow's form; false without one, or if PERIPLUS_VISITOR_RETENTION_DAYS is 0."
+    )
     expires_at: datetime
 
 

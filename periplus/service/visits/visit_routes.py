@@ -17,10 +17,14 @@ from fastapi.sse import format_sse_event
 from jinja2 import Environment
 
 from kb_store.audit.audit_recorder import record_async
+from kb_store.runs.service_record_store import ServiceRecordStore
+from periplus.demos.visitor_leads import VisitorLeads
 from periplus.errors import UserError
 from periplus.service.job_routes import refuse_secret_names
 from periplus.service.operation_links import document_links
 from periplus.service.problem_details import ApiProblem, document_problems
+from periplus.service.visits.lead_routes import LeadRequest, LeadsParam, take_lead
+from periplus.service.visits.lead_routes import api as lead_api
 from periplus.service.visits.visit import VisitActionUnavailable, VisitorVisit, VisitRateExceeded
 from periplus.service.visits.visit_models import Say, VisitList, VisitMade, VisitRequest, VisitView, Writing
 from periplus.service.visits.visit_registry import TooManyVisits, VisitRegistry
@@ -38,6 +42,7 @@ _FILES = {
     "visit.css": "text/css",
     "visit.js": "text/javascript",
     "view.js": "text/javascript",
+    "lead.js": "text/javascript",
     "words.json": "application/json",
 }
 _PAGE = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(
@@ -51,10 +56,20 @@ api = APIRouter()
 pages = APIRouter(prefix=PREFIX, include_in_schema=False)
 
 
-def mount_visit_routes(app: FastAPI, visits: VisitRegistry, prefix: str, guarded: Sequence[Any]) -> None:
-    """Add the routes to the service. `prefix`: of REST; `guarded`: dependencies that check the API key."""
+def mount_visit_routes(
+    app: FastAPI,
+    visits: VisitRegistry,
+    records: ServiceRecordStore,
+    prefix: str,
+    guarded: Sequence[Any],
+) -> None:
+    """Add the routes to the service. `records`: for visitors' forms; `prefix`: of REST; `guarded`: dependencies that
+    check the API key.
+    """
     app.state.visits = visits
+    app.state.leads = VisitorLeads(records)
     app.include_router(api, prefix=prefix, dependencies=list(guarded))
+    app.include_router(lead_api, prefix=prefix, dependencies=list(guarded))
     app.include_router(pages)
 
 
@@ -160,6 +175,7 @@ def _view(visit: VisitorVisit) -> VisitView:
         shows=visit.shows,
         run_id=visit.run_id,
         watched_by=visit.feed.followers,
+        lead_form=visit.flow.lead_form is not None and load_settings().visitor_retention_days > 0,
         expires_at=visit.expires_at,
     )
 
@@ -209,7 +225,12 @@ async def page(token: str, visits: VisitRegistryParam) -> HTMLResponse:
     days = load_settings().visitor_retention_days
     privacy = words["kept"].format(n=f"{days:g}") if days > 0 else words["not_kept"]
     text = _PAGE.render(
-        visit=visit, words=words, language=language if language in _WORDS else "en", privacy=privacy
+        visit=visit,
+        words=words,
+        language=language if language in _WORDS else "en",
+        privacy=privacy,
+        form=visit.flow.lead_form if visit is not None and days > 0 else None,
+        form_privacy=words["lead_kept"].format(n=f"{days:g}"),
     )
     return HTMLResponse(text, 200 if visit is not None else 404, headers=_build_security_headers(visits))
 
@@ -278,6 +299,12 @@ async def attention(body: Writing, visit: VisitParam) -> dict[str, str]:
     except VisitActionUnavailable as exc:
         raise _build_not_now_problem(exc) from exc
     return {"state": visit.state}
+
+
+@pages.post("/{token}/lead", status_code=201)
+async def lead(body: LeadRequest, visit: VisitParam, leads: LeadsParam) -> dict[str, str]:
+    """The visitor sends the flow's form; the answer says until when it is stored."""
+    return {"stored_until": (await take_lead(body, visit, leads)).isoformat(timespec="seconds")}
 
 
 @pages.post("/{token}/end", status_code=202)

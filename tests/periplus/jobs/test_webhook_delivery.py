@@ -12,7 +12,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from kb_schema.service_records import StoredJob, TaskOrder, Webhook, WebhookDelivery
+from kb_schema.sentence_plans import SentencePlan
+from kb_schema.service_records import SentenceOrder, StoredJob, TaskOrder, Webhook, WebhookDelivery
 from kb_store.sqlite.database import SqliteDatabase
 from kb_store.sqlite.run_store import SqliteRunStore
 from periplus.errors import UserError
@@ -120,6 +121,18 @@ async def test_a_message_is_signed_so_that_its_receiver_can_check_it(store, send
     )
     assert b"Ada" not in body  # no inputs
     assert sender.secret_of("other") != sender.secret_of("hook")
+
+
+async def test_a_job_in_words_is_told_without_its_sentence(store, sender, receiver):
+    words = "invite ann@example.com as an owner"
+    order = SentenceOrder(website_id="shop", sentence=words, plan=SentencePlan())
+    job = (await ended(store)).model_copy(update={"job_id": "job-2", "order": order})
+    await sender.tell(job)
+    await sender.send_due()
+    bodies = [json.loads(body)["data"] for _, _, body in receiver.got]
+    (told,) = [each for each in bodies if each["job_id"] == "job-2"]
+    assert told["description"] == "do a job in words on shop"
+    assert not [body for _, _, body in receiver.got if b"ann@" in body]
 
 
 async def test_a_message_that_fails_is_sent_again_with_the_same_id_until_it_arrives(

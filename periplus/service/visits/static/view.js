@@ -46,10 +46,10 @@ export class View {
     el("start").textContent = this.say(state === "ended" ? "start_again" : "start");
     el("about").hidden = state === "ended";
     el("ending").textContent = state === "ended" ? this.say(`ended_${ended ?? "closed"}`) : state === "starting" ? this.say("starting") : "";
-    if (el("next")) el("next").hidden = state !== "ended";
+    for (const id of ["next", "lead-next"]) if (el(id)) el(id).hidden = state !== "ended";
     const length = this.minutes ? `${this.say("minutes", { n: Math.max(1, Math.round(this.minutes)) })}. ` : "";
     el("hint").textContent = state === "waiting" ? length + this.say(this.voice ? "with_sound" : "without_sound") : "";
-    for (const button of document.querySelectorAll("#controls button")) button.disabled = !playing;
+    for (const button of document.querySelectorAll("#controls button:not(.open-lead)")) button.disabled = !playing;
     for (const button of document.querySelectorAll("#chapters button")) button.disabled = !playing;
     el("words").disabled = !playing;
     document.querySelector("#say button").disabled = !playing;

@@ -1,4 +1,5 @@
 // A visitor's page: receives the server's feed and sends the visitor's input. `view.js` draws.
+import { LeadForm } from "./lead.js";
 import { View } from "./view.js";
 
 const el = (id) => document.getElementById(id);
@@ -7,6 +8,7 @@ const WRITING_AGAIN_MS = 5000; // repeats the notice of typing, for which the pr
 const FRESH_MS = 4000; // older utterances are not played any more
 
 let view;
+let lead;
 let last = 0;
 let follower;
 let room;
@@ -16,12 +18,15 @@ let writing = 0;
 let streaming = false;
 let heard = true;
 
-async function send(path, body) {
-  const answer = await fetch(`${here}/${path}`, {
+const post = (path, body) =>
+  fetch(`${here}/${path}`, {
     method: "POST",
     headers: { "Content-Type": "application/json" },
     body: JSON.stringify(body ?? {}),
   }).catch(() => null);
+
+async function send(path, body) {
+  const answer = await post(path, body);
   const trouble = { 503: "busy", 429: "too_much" }[answer?.status];
   view.trouble(answer === null ? "lost" : answer.ok ? null : (trouble ?? (path === "start" ? "no_more" : null)));
   return answer?.ok ?? false;
@@ -66,6 +71,7 @@ function follow() {
     if (status.state === "playing" || status.state === "starting") return refresh();
     view.status(status);
     hush();
+    if (status.state === "ended") lead.offer(status.ended);
     await watch(status);
   });
   on("chapters", ({ chapters }) => view.chapters(chapters));
@@ -210,6 +216,7 @@ function wire() {
 const language = document.body.dataset.language;
 const words = await (await fetch("static/words.json")).json();
 view = new View(words[language] ?? words.en, "");
+lead = new LeadForm((body) => post("lead", body), (name, values) => view.say(name, values));
 await refresh();
 wire();
 follow();

@@ -40,6 +40,16 @@ FLOW = PresentationFlow.model_validate(
             "url": "https://www.example.com/book",
             "translations": {"de": {"narration": "Termin buchen"}},
         },
+        "lead_form": {
+            "title": "Talk to us",
+            "fields": [
+                {"name": "name", "kind": "name", "label": "Your name"},
+                {"name": "email", "kind": "email", "label": "E-mail", "required": True},
+                {"name": "words", "kind": "words", "label": "What can we do?"},
+            ],
+            "consent": "I agree that the Works store this to answer me.",
+            "translations": {"de": {"title": "Kontakt", "labels": {"email": "E-Mail-Adresse"}}},
+        },
         "segments": [
             {
                 "segment_id": name,
