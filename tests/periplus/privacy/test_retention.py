@@ -84,7 +84,7 @@ async def test_each_kind_has_its_own_days(data):
         counts, _ = await _prune(data, **{**kept, kind: 30}, dry_run=True)
         own = [name for name, each in FILES.items() if each == kind]
         assert counts == {
-            "runs": 0, "jobs": 0, "run_files": 0, "pictures": 0, "films": 0, "maps": 0, "logs": 0, "audit": 0, kind: len(own),
+            "runs": 0, "jobs": 0, "leads": 0, "run_files": 0, "pictures": 0, "films": 0, "maps": 0, "logs": 0, "audit": 0, kind: len(own),
         }  # fmt: skip
     assert _files(data) == set(FILES)
 
