@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from agent.exploration.exploration_state import ExplorationState, PageNovelty
+from agent.exploration.exploration_state import STATES_PER_ADDRESS, ExplorationState, PageNovelty
 from agent.exploration.frontier import choose_next_step, explain_skip, list_unexplored_items
 from agent.exploration.pages.page_digests import PageDigests
 from agent.exploration.return_paths import find_return_paths
@@ -237,3 +237,14 @@ def test_a_route_that_shows_what_the_start_shows_is_told() -> None:
     assert not book.shows_start(page(2, "/#/about"))
     assert not book.shows_start(start)
     assert not book.shows_start(page(2, "/home", state=start.state))
+
+
+def test_dialogs_count_to_the_page_on_which_they_lie_and_leave_room_for_other_views() -> None:
+    most = MapLimits().pages_per_place * STATES_PER_ADDRESS
+    first = page(1, "/")
+    dialogs = [page(n, "/", layer="dialog", behind="p0001", openable=False) for n in range(2, most + 2)]
+    book = ExplorationState(MapLimits(), [first, *dialogs])
+    other = state("another view")
+    assert book.judge(f"{BASE}/", other).verdict is PageNovelty.KEEP
+    assert book.judge(f"{BASE}/", other, "p0001").verdict is PageNovelty.LIKE
+    assert book.judge(f"{BASE}/", other, "p0099").verdict is PageNovelty.KEEP
