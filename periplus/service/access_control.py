@@ -17,7 +17,7 @@ from urllib.parse import urlencode
 import structlog
 from mcp.server.auth.provider import AccessToken, TokenVerifier
 from starlette.datastructures import Headers
-from starlette.requests import cookie_parser
+from starlette.requests import Request, cookie_parser
 from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -96,6 +96,22 @@ def person_of(scope: Scope) -> ConsolePerson | None:
     """Return the person who makes the request, if known."""
     found: ConsolePerson | None = scope.get("state", {}).get("person")
     return found
+
+
+def require_operator(what: str) -> Callable[[Request], None]:
+    """Return a dependency that refuses clients without write access. `what`: what needs it, for the answer, `the audit log needs`."""
+
+    def refuse(request: Request) -> None:
+        person = person_of(request.scope)
+        if person is None or not person.may("operate"):
+            raise ApiProblem(
+                403,
+                "forbidden",
+                f"{what} write access",
+                fix="use a token with write access: `periplus mcp token new --scope write`",
+            )
+
+    return refuse
 
 
 class GuardedApp:

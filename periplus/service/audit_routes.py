@@ -15,7 +15,7 @@ from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Fiel
 from kb_store.audit.audit_entry import AuditAction
 from kb_store.audit.audit_log import AuditFilter, AuditLog
 from kb_store.audit.audit_recorder import current_audit_log, record_async
-from periplus.service.access_control import person_of
+from periplus.service.access_control import require_operator
 from periplus.service.problem_details import ApiProblem, document_problems
 
 T = TypeVar("T")
@@ -87,18 +87,6 @@ class AuditCheckView(BaseModel):
     problems: list[str] = Field(description="Changed and removed entries; empty if there are none.")
 
 
-def require_operator(request: Request) -> None:
-    """Refuse clients without the scope `write`."""
-    person = person_of(request.scope)
-    if person is None or not person.may("operate"):
-        raise ApiProblem(
-            403,
-            "forbidden",
-            "the audit log needs write access",
-            fix="use a token with write access: `periplus mcp token new --scope write`",
-        )
-
-
 def refuse_repeated_parameters(request: Request) -> None:
     """Refuse a parameter that is given twice: only one of its values would count."""
     names = [name for name, _ in request.query_params.multi_items()]
@@ -130,7 +118,9 @@ async def read_audit_log(read: Callable[[], T]) -> T:
         ) from exc
 
 
-router = APIRouter(dependencies=[Depends(require_operator), Depends(refuse_repeated_parameters)])
+router = APIRouter(
+    dependencies=[Depends(require_operator("the audit log needs")), Depends(refuse_repeated_parameters)]
+)
 AuditLogParam = Annotated[AuditLog, Depends(get_audit_log)]
 
 

@@ -18,7 +18,7 @@ from periplus.demos.visitor_leads import (
     VisitorLeads,
     format_csv,
 )
-from periplus.service.access_control import person_of
+from periplus.service.access_control import require_operator
 from periplus.service.audit_routes import refuse_repeated_parameters
 from periplus.service.problem_details import (
     ApiProblem,
@@ -99,22 +99,12 @@ def get_leads(request: Request) -> VisitorLeads:
     return leads
 
 
-def require_operator(request: Request) -> None:
-    """Refuse clients without write access: names and addresses are personal data."""
-    person = person_of(request.scope)
-    if person is None or not person.may("operate"):
-        raise ApiProblem(
-            403,
-            "forbidden",
-            "visitors' forms need write access",
-            fix="use a token with write access: `periplus mcp token new --scope write`",
-        )
-
-
 LeadsParam = Annotated[VisitorLeads, Depends(get_leads)]
 WebsiteQuery = Annotated[Name | None, Query(description="Only those of this website.")]
 VisitQuery = Annotated[str | None, Query(pattern=r"^[0-9a-f]{16}$", description="Only those of this link.")]
-api = APIRouter(dependencies=[Depends(require_operator), Depends(refuse_repeated_parameters)])
+api = APIRouter(
+    dependencies=[Depends(require_operator("visitors' forms need")), Depends(refuse_repeated_parameters)]
+)
 
 
 @api.get(
