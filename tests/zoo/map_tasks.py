@@ -184,14 +184,15 @@ def _may_be(template: str, control: Element) -> bool:
 def is_same_control(one: Element, other: Element) -> bool:
     """Whether two elements are one control: the same, or one in the other with the same words.
 
-    Icons and counts are no words: `Inbox` in `📨 Inbox 12`.
+    Icons and counts beside words are none: `Inbox` in `📨 Inbox 12`. A sign alone is another control, such as one that closes.
     """
     if one is other:
         return True
     around = [*one.ancestors()][:APART], [*other.ancestors()][:APART]
     nested = any(each is other for each in around[0]) or any(each is one for each in around[1])
-    words = {" ".join(re.findall(r"[^\W\d_]+", text_of(each))) for each in (one, other)} - {""}
-    return nested and len(words) < 2
+    said = {squeeze(text_of(each)) for each in (one, other)} - {""}
+    words = {" ".join(re.findall(r"[^\W\d_]+", text)) for text in said}
+    return nested and (len(said) < 2 or (len(words) == 1 and "" not in words))
 
 
 def _is_text_of(whole: Element, control: Element) -> bool:
