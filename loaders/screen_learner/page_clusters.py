@@ -11,6 +11,7 @@ The order of the pages and duplicates make no difference.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -75,6 +76,8 @@ _FEW_PLACES = 4
 LEAST_DEPTH = 2
 """The parts of an address (the first is empty) above the names of articles: below the root anything may stand."""
 _PIECES = re.compile(r"(?<=:)\s+|\s+[|\u2013\u2014\u00b7-]\s+|[\u201c\u201d\"]")
+_WITHOUT_DIGITS = str.maketrans("0123456789", "ghijklmnop")
+"""A part of an address with a number would be an id."""
 _VARIES = re.compile(r"\d+|(?<!\S)/\S*")
 """Numbers, and addresses in texts."""
 
@@ -109,7 +112,8 @@ def _at_view(page: ObservedPage, view: str) -> ObservedPage:
         return page
     base, _, fragment = page.path.partition("#")
     route = fragment.rstrip("/") if fragment.startswith(("/", "!/")) else ""
-    return replace(page, path=f"{base}#{route}/{re.sub(r'[^a-z]+', '-', f'view {view}'.casefold())}")
+    letters = hashlib.sha256(view.encode("utf-8", "replace")).hexdigest().translate(_WITHOUT_DIGITS)
+    return replace(page, path=f"{base}#{route}/view-{letters}")
 
 
 def _cluster_plain(

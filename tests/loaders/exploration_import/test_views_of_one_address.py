@@ -77,3 +77,17 @@ def test_an_entry_of_the_menu_leads_from_every_view_where_it_led_from_one(tmp_pa
     ways = {(each.from_screen, each.to_screen) for each in made.knowledge.transitions.values()}
     assert {("cards", "savings"), ("cards", "rewards"), ("rewards", "cards"), ("savings", "rewards")} <= ways
     assert ("cards", "my_wallet") not in ways, "nothing led there"
+
+
+def test_views_of_a_menu_in_another_script_are_told_apart(tmp_path: Path):
+    names = {"wallet": "Кошелёк", "cards": "Карты", "savings": "储蓄", "rewards": "पुरस्कार"}
+    seen = drawing(tmp_path)
+    for page_id, name in names.items():
+        menu = "".join(f"<button>{each}</button>" for each in names.values())
+        inside = f"<h1>{name}</h1><section><h3>24</h3><p>—</p></section>"
+        html = f"<nav aria-label='Main'>{menu}</nav><main aria-label='{name}'>{inside}</main>"
+        seen.page(page_id, "/", html, "Purse", start=page_id == "wallet", openable=page_id == "wallet")
+    for page_id in ("cards", "savings", "rewards"):
+        seen.went("wallet", names[page_id], page_id)
+    made = build_knowledge(seen.folder)
+    assert sorted(map(list, made.screens.values())) == [["cards"], ["rewards"], ["savings"], ["wallet"]]
