@@ -15,7 +15,7 @@ from kb_schema.url_patterns import path_of
 TRIES = 2
 """How often the same control is tried, on this page and similar pages."""
 TRIES_OF_ROWS = 3
-MOST_TRIES = 8
+MOST_TRIES = 20
 """How often a control is tried that leads to a different page each time."""
 USUAL = 4
 """How often a link with one name to one known place is tried, on all pages together."""

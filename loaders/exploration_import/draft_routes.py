@@ -63,17 +63,26 @@ def find_routes(
 def choose_route(routes: Sequence[Route], screen: ExploredScreen) -> Route | None:
     """Return the route to a screen; None if there is none.
 
-    If the screen shows one of many things, the route says which: by the row of a list, else by the name of a control. The first
-    page of a site often shows a part of a list, so that another one is preferred.
+    If the screen shows one of many things, the route says which: by the row of a list, else by the name of a control. A list that
+    can be searched is preferred; the first page of a site often shows a part of one.
     """
     if not routes or not any(is_open(place(look.observed.path)) for look in screen.looks):
         return routes[0] if routes else None
-    asking = [
-        each for each in routes if any(ROW in s.control.element.selector.required_context for s in each)
-    ]
-    rows = iter(sorted(asking, key=_is_of_start))
+    rows = sorted(
+        filter(is_asking_for_row, routes), key=lambda each: (not _is_searched(each), _is_of_start(each))
+    )
     named = (each for each in routes if any(step.others for step in each))
-    return next(rows, None) or next(named, None)
+    return next(iter(rows), None) or next(named, None)
+
+
+def is_asking_for_row(route: Route) -> bool:
+    """Return whether the row of a list tells which of many things a route leads to."""
+    return any(ROW in step.control.element.selector.required_context for step in route)
+
+
+def _is_searched(route: Route) -> bool:
+    """Return whether the list of a row can be searched: such a list is the whole one."""
+    return any(step.search is not None for step in route)
 
 
 def _is_of_start(route: Route) -> bool:

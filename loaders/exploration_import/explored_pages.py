@@ -12,12 +12,17 @@ from kb_schema.explorations import SHARED, AttemptedTransition, ExplorationPage,
 from kb_schema.page_snapshots import PageSnapshot
 from kb_schema.url_patterns import relative_path
 from loaders.screen_learner.observed_pages import ObservedPage
+from web_pages.element_tree import Element
 from web_pages.field_words import find_field_words, is_field
 from web_pages.page_limits import PageRefused
 from web_pages.page_profiles import PageProfile, build_page_profile
+from web_pages.page_texts import squeeze, text_of
 from web_pages.stored_pages import StoredPage
 
 _NUMBERS = re.compile(r"\d+")
+_ICON = re.compile(r"(?:^|[\s_-])(?:icons?|symbols?)(?:$|[\s_-])", re.IGNORECASE)
+"""The class of an element whose text a font draws as a picture."""
+_LIGATURE = re.compile(r"[a-z][a-z0-9_]+")
 OUTSIDE = "out-"
 """The prefix of the ids of pages that were seen signed out, beside those that were seen signed in."""
 
@@ -85,7 +90,7 @@ def read_explored_pages(seen: ExploredSite) -> tuple[list[ExploredPage], list[st
         except PageRefused as exc:
             remarks.append(f"page {page.page_id} is left out: {exc}")
             continue
-        labelled = page.model_copy(update={"offers": _label_fields(page.offers, stored)})
+        labelled = page.model_copy(update={"offers": _label_controls(page.offers, stored)})
         below = looks.get(page.behind or "")
         layer = _signs_on_top(labelled, drawn, None if below is None else below.observed.profile)
         path = relative_path(page.url, base)
@@ -125,12 +130,12 @@ def _menu_entries(page: ExplorationPage) -> dict[str, str]:
         offer.offer_id: name
         for offer in page.offers
         if offer.region.partition(":")[0] in SHARED and not offer.in_row and offer.action_type == "click"
-        if any(map(str.isalpha, name := _mask(" ".join(offer.name.split()))))
+        if any(map(str.isalpha, name := _mask(" ".join((offer.label or offer.name).split()))))
     }
 
 
-def _label_fields(offers: Sequence[Offer], stored: StoredPage) -> tuple[Offer, ...]:
-    """Return the offers with the words beside each field, if nothing else says what it is."""
+def _label_controls(offers: Sequence[Offer], stored: StoredPage) -> tuple[Offer, ...]:
+    """Return the offers with the words beside each field, if nothing else says what it is, and without the words of icons."""
     return tuple(
         offer
         if offer.label or not (label := _find_label(offer, stored))
@@ -140,14 +145,30 @@ def _label_fields(offers: Sequence[Offer], stored: StoredPage) -> tuple[Offer, .
 
 
 def _find_label(offer: Offer, stored: StoredPage) -> str:
-    if offer.action_type == "click" or offer.selector is None:
+    element = None if offer.selector is None else stored.resolve(offer.selector).element
+    if element is None:
         return ""
-    element = stored.resolve(offer.selector).element
-    if element is None or not is_field(element):
+    if offer.action_type == "click":
+        return _drop_icon_words(offer.name, element)
+    if not is_field(element):
         return ""
     sent = " ".join(re.findall(r"[^\W\d_]+", element.get("name") or ""))
     words = find_field_words(element, headings=True) or ("" if offer.name else sent)
     return words.rstrip(" :*")
+
+
+def _drop_icon_words(name: str, element: Element) -> str:
+    """Return a name without the words that a font draws as icons, `add` in `add Add money`; empty if it has none."""
+    icons = [
+        squeeze(text_of(each)) for each in element.descendants() if _ICON.search(each.get("class") or "")
+    ]
+    told = " ".join(name.split())
+    for icon in filter(_LIGATURE.fullmatch, icons):
+        if told.startswith(icon):
+            told = told[len(icon) :].lstrip()
+        elif told.endswith(icon):
+            told = told[: -len(icon)].rstrip()
+    return "" if told == " ".join(name.split()) else told
 
 
 def _signs_on_top(page: ExplorationPage, shown: PageProfile, below: PageProfile | None) -> frozenset[str]:

@@ -225,7 +225,11 @@ def _menu_entries(looks: Sequence[ExploredPage]) -> dict[str, str]:
     shown: Counter[str] = Counter()
     for look in looks:
         links = {
-            (" ".join(offer.name.split()), path_of(offer.href), offer.region.partition(":")[0] in SHARED)
+            (
+                " ".join((offer.label or offer.name).split()),
+                path_of(offer.href),
+                offer.region.partition(":")[0] in SHARED,
+            )
             for offer in look.page.offers
             if offer.href and origin_of(offer.href) == origin_of(look.page.url)
         }

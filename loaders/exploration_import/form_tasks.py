@@ -13,7 +13,13 @@ from dataclasses import replace
 
 from kb_schema.tasks import Task
 from kb_schema.url_patterns import path_of
-from loaders.exploration_import.draft_routes import Arrival, Route, choose_route, find_routes
+from loaders.exploration_import.draft_routes import (
+    Arrival,
+    Route,
+    choose_route,
+    find_routes,
+    is_asking_for_row,
+)
 from loaders.exploration_import.drawn_lists import find_drawn_lists
 from loaders.exploration_import.observed_transitions import ROW, PlacedControl
 from loaders.exploration_import.readable_ids import make_unique_id, to_id_words
@@ -146,7 +152,8 @@ def _list_forms(placed: Sequence[PlacedControl]) -> Iterator[DraftForm]:
         button = _find_button(controls)
         if fields and button is not None:
             method, _, action = (button.control.offer.form or "").partition(" ")
-            yield DraftForm(screen_id, fields, button, method, action)
+            stores = button.control.offer.danger == "submits"  # by a script, if the form says nothing else
+            yield DraftForm(screen_id, fields, button, "POST" if stores else method, action)
 
 
 def _with_lists(form: DraftForm, lists: Sequence[DrawnList]) -> DraftForm:
@@ -220,8 +227,13 @@ def _with_entry(
 
 
 def _with_route(form: DraftForm, routes: Mapping[str, Sequence[Route]]) -> DraftForm | None:
-    """Return a form with the controls that led to its screen; None if they do not say which of many things it shows."""
-    route = choose_route(routes.get(form.screen_id, ()), form.button.screen)
+    """Return a form with the controls that led to its screen; None if they do not say which of many things it shows.
+
+    What makes a new thing belongs to no row, if it can be reached without one.
+    """
+    found = routes.get(form.screen_id, ())
+    plain = (each for each in found if each and not is_asking_for_row(each))
+    route = (next(plain, None) if form.creates else None) or choose_route(found, form.button.screen)
     return replace(form, route=route) if route else None
 
 

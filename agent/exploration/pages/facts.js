@@ -182,6 +182,40 @@
     while (found < 2 && texts.nextNode()) found += /\p{L}{3}/u.test(texts.currentNode.data) ? 1 : 0;
     return found > 1;
   };
+
+  // Controls that developers number by the thing they belong to (`data-testid="edit-label-12"`) are in rows, one in each.
+  const LEAST_NUMBERED = 3;
+  const RECORD = /(?:^|[-_])(?:id|uid|pk|key)$/;
+  const MENU_ROLES = new Set(["tab", "menuitem", "menuitemradio", "menuitemcheckbox", "option", "switch", "radio", "checkbox"]);
+  const addTo = (found, key, el) => (found.has(key) ? found.get(key).push(el) : found.set(key, [el]));
+  const numberOf = (el, name) => Element.prototype.getAttribute.call(el, name);
+  const isTold = (group, name) => group.length >= LEAST_NUMBERED && new Set(group.map((el) => numberOf(el, name))).size === group.length;
+  const findNumbered = (all) => {
+    const kinds = new Map();
+    for (const el of all) {
+      if (!el || ["input", "select", "textarea", "option"].includes(el.localName) || MENU_ROLES.has(el.getAttribute("role"))) continue;
+      for (const name of el.getAttributeNames().slice(0, MOST_MARKS)) {
+        const value = numberOf(el, name);
+        if (!name.startsWith("data-") || name.startsWith("data-pp-") || !/^\S{1,80}$/.test(value) || !/\d/.test(value)) continue;
+        if (!RECORD.test(name) && !/[a-z]/i.test(value)) continue; // `data-index="2"` counts places
+        const masked = RECORD.test(name) ? "" : value.replace(/\d+/g, "0");
+        addTo(kinds, JSON.stringify([name, masked, el.localName, classesOf(el)[0]]), el);
+      }
+    }
+    const numbered = new Map();
+    let count = 0;
+    for (const [key, kin] of kinds) {
+      const [name] = JSON.parse(key);
+      const named = new Map();
+      kin.forEach((el) => addTo(named, el.textContent.replace(/\s+/g, " ").trim(), el)); // a row has several: `Edit`, `Delete`
+      for (const group of isTold(kin, name) ? [kin] : named.values()) {
+        if (!isTold(group, name)) continue;
+        count += 1;
+        group.forEach((el, at) => numbered.has(el) || numbered.set(el, [-count, at, 1]));
+      }
+    }
+    return numbered;
+  };
   const itemOf = (el) => {
     for (let at = el, deep = 0; parentOf(at) && deep < DEEPEST_ITEM; at = parentOf(at), deep += 1) {
       const kin = kindsIn(parentOf(at)).get(kindOf(at));
@@ -233,10 +267,13 @@
     return false;
   };
 
+  const isMenuEntry = (el) => floats(el) && !layer?.contains(el);
+
   const isUnseen = (el) => el.localName === "a" && (isFaint(el) || isTiny(el) || isFarOff(el));
 
   const all = places.map((at) => (library ? library.pick(token, at) : null));
   const layer = findLayer(all);
+  const numbered = findNumbered(all);
 
   return all.map((el) => {
     if (!el) return null;
@@ -257,7 +294,7 @@
       expanded: expanded(el),
       selected: el.getAttribute("aria-selected") ?? (isChosen(el) ? "true" : null),
       current: el.getAttribute("aria-current"),
-      item: itemOf(el),
+      item: (isMenuEntry(el) ? null : numbered.get(el)) ?? itemOf(el),
       over: layer?.contains(el) ?? null,
       floats: floats(el),
       min_length: whole(el.getAttribute("minlength")),

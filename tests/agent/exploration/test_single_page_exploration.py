@@ -90,6 +90,27 @@ async def test_other_rows_are_no_layer_and_rows_without_markup_are_shown_by_exam
     assert look.digests == before.digests
 
 
+LABELS = "".join(
+    f"<div class=card><i class=line></i><span>{name}</span><a class=use data-route='labels/lab_{n}'>{name}</a>"
+    f"<button class=small data-id=lab_{n}>Edit</button><button class=small data-id=lab_{n}>Delete</button></div>"
+    for n, name in enumerate(("bug", "feature", "docs", "later"), start=3)
+)
+SIDE = "".join(
+    f"<button class=side data-id=issue_7>Edit {name}</button>" for name in ("owner", "weight", "day")
+)
+STEPS = "".join(f"<button class=step data-index={n}>Step {'abcd'[n]}</button>" for n in range(4))
+
+
+async def test_controls_that_are_numbered_by_the_thing_they_belong_to_are_in_rows(page: Page) -> None:
+    await show(page, f"{STYLE}<h1>Labels</h1>{LABELS}{SIDE}{STEPS}")
+    look = await observe_page(page)
+    offers = await list_offers(page, look, most=60, origins=(), allowed=())
+    rows = [each.name for each in offers if each.in_row]
+    assert rows == ["bug", "Edit", "Delete", "feature", "Edit", "Delete", "docs", "Edit", "Delete"]
+    plain = [each.name for each in offers if not each.in_row]
+    assert plain == ["Edit owner", "Edit weight", "Edit day", "Step a", "Step b", "Step c", "Step d"]
+
+
 async def test_of_a_crowded_page_controls_of_each_kind_are_kept_and_the_rest_is_counted(page: Page) -> None:
     many = "".join(
         f"<button class=small>Number {chr(97 + n % 26) * (n // 26 + 1)}</button>" for n in range(80)

@@ -215,3 +215,81 @@ def test_a_row_of_a_list_with_a_search_is_found_by_an_optional_input(tmp_path: P
         ("one_boat_row", True),
     ]
     assert [each.action.action_type for each in task.steps] == ["navigate", "fill", "click", "click"]
+
+
+def test_a_list_that_can_be_searched_is_preferred_and_what_makes_a_new_thing_belongs_to_no_row(
+    tmp_path: Path,
+):
+    seen = drawing(tmp_path)
+    rows = "".join(f"<tr><td>{name}</td><td><button>Open</button></td></tr>" for name in ("Hull", "Sail"))
+    table = f"<table><tr><th>Name<th></tr>{rows}</table>"
+    search = "<label>Search issues <input type=search></label>"
+    seen.page(
+        "issues",
+        "/",
+        f"{MENU}<main><h1>All issues</h1>{search}{table}<button>New part</button></main>",
+        "Issues",
+        start=True,
+    )
+    seen.page("late", "/late", f"{MENU}<main><h1>Late issues</h1>{table}</main>", "Late", openable=True)
+    form = "<form method=post action=/save><label>Title <input name=title></label><button>Save part</button></form>"
+    for n in (1, 2):
+        record = (
+            f"{MENU}<main><h1>Issue: details</h1><button>Add a part</button><button>Edit it</button></main>"
+        )
+        seen.page(f"issue{n}", f"/issues/{n}", record, "Issue", openable=True)
+        for where in ("issues", "late"):
+            opener = [each for each in seen.pages[where].offers if each.name == "Open"][n - 1]
+            seen.tried(where, f"issue{n}", offer_id=opener.offer_id)
+        edit = f"{MENU}<main><h1>Edit issue</h1>{form.replace('Save part', 'Save changes')}</main>"
+        seen.page(f"edit{n}", f"/issues/{n}/edit", edit, "Edit issue", openable=True)
+        seen.went(f"issue{n}", "Edit it", f"edit{n}")
+        seen.page(
+            f"new{n}",
+            f"/issues/{n}/part",
+            f"{MENU}<main><h1>New part</h1>{form.replace('/save', '/add')}</main>",
+            "New part",
+            openable=True,
+        )
+        seen.went(f"issue{n}", "Add a part", f"new{n}")
+    seen.went("issues", "New part", "new1")
+    tasks = build_knowledge(seen.folder).knowledge.tasks.values()
+    given = {each.name: [spec.name for spec in each.io_spec.inputs] for each in tasks}
+    assert given["Edit issue"] == ["search_issues", "issue_details_row", "title"]
+    assert given["Save part"] == ["title"]
+
+
+def test_a_form_that_a_script_stores_is_no_filter(tmp_path: Path):
+    seen = drawing(tmp_path)
+    form = "<form><label>Title <input name=title required></label><button type=button>Save changes</button></form>"
+    page = seen.page(
+        "profile", "/profile", f"{MENU}<main><h1>Profile</h1>{form}</main>", "Profile", start=True
+    )
+    button = next(each for each in page.offers if each.name == "Save changes")
+    offers = tuple(
+        each if each != button else each.model_copy(update={"danger": "submits"}) for each in page.offers
+    )
+    seen.folder.add_page(page.model_copy(update={"offers": offers}))
+    (task,) = build_knowledge(seen.folder).knowledge.tasks.values()
+    assert task.name == "Edit Profile"
+    assert not task.success_criteria
+
+
+def test_words_that_a_font_draws_as_icons_are_in_no_name(tmp_path: Path):
+    seen = drawing(tmp_path)
+    menu = "".join(
+        f"<a href='/{name.lower()}'><span class='material-icons'>{icon}</span><span>{name}</span></a>"
+        for name, icon in (("Cards", "credit_card"), ("Add", "add"))
+    )
+    for name in ("Cards", "Add"):
+        button = "<button><i class='icon'>expand_more</i> Add money</button>"
+        seen.page(
+            name,
+            f"/{name.lower()}",
+            f"<nav>{menu}</nav><main><h2>x</h2>{button}</main>",
+            "Wallet",
+            start=name == "Cards",
+        )
+    made = build_knowledge(seen.folder).knowledge
+    labels = {each.metadata["label"] for screen in made.screens for each in made.elements(screen).values()}
+    assert labels == {"Cards", "Add", "Add money"}
