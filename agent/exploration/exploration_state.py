@@ -84,7 +84,7 @@ class ExplorationState:
         self._asking: set[OfferKey] = set()
         """Kinds of such controls that were pressed."""
         self.covered: set[str] = set()
-        """Pages whose overlay was dismissed: the resulting page has the same controls."""
+        """Pages whose controls another page has: their overlay was dismissed, or their route shows the start."""
         self.led: defaultdict[OfferKey, set[str]] = defaultdict(set)
         self.from_: defaultdict[str, list[AttemptedTransition]] = defaultdict(list)
         """Transitions to other pages by control and destination page."""
@@ -137,6 +137,8 @@ class ExplorationState:
         self._alike[build_place_path(page.url), digests.shape].append(page.page_id)
         self._built[build_place_path(page.url)][digests.bones] += 1
         self._under[build_parent_path(page.url)][digests.bones] += 1
+        if self.shows_start(page):
+            self.covered.add(page.page_id)
         for offer in page.offers:
             if offer.href and offer.region.partition(":")[0] not in SHARED:
                 self._linked[build_parent_path(offer.href)].add(build_place_path(offer.href))

@@ -483,7 +483,5 @@ class ExplorationStepRunner:
             layer=layer,
             behind=behind,
         )
-        if self.book.shows_start(page):
-            self.book.covered.add(page.page_id)
         self.at, self.look = page.page_id, look
         return page.page_id, True

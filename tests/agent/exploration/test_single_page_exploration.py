@@ -249,6 +249,9 @@ async def test_a_route_that_shows_the_start_is_not_explored_twice(browser: Brows
         folder = ExplorationFolder(tmp_path)
         home = next(each for each in folder.pages() if each.url.endswith("#/home"))
         assert not [each for each in folder.passages() if each.from_page == home.page_id and each.offer_id]
+        before = len(list(folder.passages()))
+        await explore(browser, site.wanted(), tmp_path)  # goes on
+        assert len(list(folder.passages())) == before
         assert _shows(site, folder) == {"Home", "About"}
 
 
