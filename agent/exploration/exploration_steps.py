@@ -99,6 +99,8 @@ class ExplorationStepRunner:
         """Whether controls were used on the tab's page."""
         self._instead = ""
         """What was found when a page was not reached."""
+        self._stays: set[tuple[str, str]] = set()
+        """What lies on pages and is not closed by Escape: the place's path and the kind of layer."""
 
     @asynccontextmanager
     async def on(self, browser: Browser, storage: StorageState | None) -> AsyncIterator[BrowserContext]:
@@ -208,8 +210,8 @@ class ExplorationStepRunner:
                 return
 
     async def _reach(self, page: ExplorationPage) -> bool:
-        """Bring the tab to a page: by its address, or by the transitions with which it was found."""
-        if self.at == page.page_id:
+        """Bring the tab to a page: from where it is, by its address, or by the transitions with which it was found."""
+        if self.at == page.page_id or await self._step_to(page):
             return True
         for way in find_return_paths(self.book, page):
             if self.rules.over():
@@ -218,6 +220,34 @@ class ExplorationStepRunner:
                 self.at = page.page_id
                 return True
         return False
+
+    async def _step_to(self, page: ExplorationPage) -> bool:
+        """Go to a page by Escape, if what the tab shows lies on it, or by a control that led there; return whether it is there.
+
+        A document is not loaded again for that.
+        """
+        shown, look = self.book.pages.get(self.at or ""), self.look
+        if shown is None or look is None or self.rules.over():
+            return False
+        layer = (build_place_path(shown.url), shown.layer)
+        known = next(
+            (each for each in self.book.from_[page.page_id] if each.from_page == shown.page_id), None
+        )
+        offer = None if known is None or known.filled else self.find_offer(known)
+        if shown.layer and shown.behind == page.page_id and layer not in self._stays:
+            await self.rules.pace.turn()
+            await self._stand(await self.tab.escape(look))
+            if not self._is_at(page):
+                self._stays.add(layer)
+        elif offer is not None and offer.selector is not None:
+            await self.rules.pace.turn()
+            await self._stand(await self.tab.use(offer, look))
+        else:
+            return False
+        self._touched = True
+        if self._is_at(page):
+            self.at = page.page_id
+        return self.at == page.page_id
 
     async def _go(self, page: ExplorationPage, way: list[AttemptedTransition]) -> bool:
         """Open the first page of a path and follow it, without recording it again."""

@@ -291,3 +291,25 @@ async def test_a_check_box_of_a_row_that_saves_at_once_changes_nothing(
         await explore(browser, site.wanted(), tmp_path)
         assert site.asked["PUT /api/done"] == 0
         assert not on(ExplorationFolder(tmp_path), "panel")
+
+
+async def test_the_document_is_not_loaded_again_to_leave_a_dialog(browser: Browser, tmp_path: Path) -> None:
+    names = ("owner", "weight", "day", "place")
+    openers = "".join(f"<button onclick=\"show('{name}')\">Choose the {name}</button>" for name in names)
+    dialogs = "".join(
+        f"<div class=back id={name}><div class='box on'><h2>The {name}</h2><button>Help with the {name}</button></div></div>"
+        for name in names
+    )
+    script = (
+        "<script>const show = (name) => document.getElementById(name).classList.add('on');"
+        "addEventListener('keydown', (e) => e.key === 'Escape' && document.querySelectorAll('.back').forEach((d) => d.classList.remove('on')))</script>"
+    )
+    with small_site(
+        {"/": f"<!doctype html><title>T</title>{STYLE}<h1>T</h1>{openers}{dialogs}{script}"}
+    ) as site:
+        await explore(browser, site.wanted(), tmp_path)
+        folder = ExplorationFolder(tmp_path)
+        assert {each.offers[0].name for each in on(folder, "dialog")} == {
+            f"Help with the {name}" for name in names
+        }
+        assert site.asked["GET /"] <= 3
