@@ -56,7 +56,7 @@ def describe_requests(pages: Sequence[ExplorationPage]) -> list[str]:
         more = sum(page.left_out for page in crowded)
         lines.append(
             f"{format_count(more, 'control')} more on {format_count(len(crowded), 'page')} such as"
-            f" {crowded[0].title or crowded[0].url} were left out: a page has at most 60"
+            f" {crowded[0].title or crowded[0].url} were left out: a page has at most 240, of which 60 are tried"
         )
     return lines
 

@@ -233,15 +233,24 @@ async def list_offers(
     """Return the controls of a page in page order; of repeated rows only the first two and one other.
 
     `on_top` are the controls of the layer that lies on the page: then all of these are returned, and no others. Else
-    at most `most` are, of each kind some. Raises `PageGone` and `ScriptFailed`.
+    at most `most` are to be tried, of each kind some; of the others, `NOTED_PER_TRIED` times as many are noted at most.
+    Raises `PageGone` and `ScriptFailed`.
     """
     rows = _RowOffers(look)
-    wanted = _choose_of_each_kind(_list_controls(look, rows, on_top), rows, len(on_top) or most)
+    controls = _list_controls(look, rows, on_top)
+    tried = {each.at for each in _choose_of_each_kind(controls, rows, len(on_top) or most)}
+    wanted = controls if on_top else _choose_of_each_kind(controls, rows, NOTED_PER_TRIED * most)
     selectors = await _selectors(page, look.index, [element.at for element in wanted])
     fingerprints = PageFingerprints(look.index)
     offers = [
         _offer(
-            look, element, number, selector, _fingerprint(fingerprints, element), rows.has_fellows(element)
+            look,
+            element,
+            number,
+            selector,
+            _fingerprint(fingerprints, element),
+            in_row=rows.has_fellows(element),
+            tried=element.at in tried,
         )
         for number, (element, selector) in enumerate(zip(wanted, selectors, strict=True), start=1)
     ]
@@ -252,8 +261,8 @@ async def list_offers(
 
 
 def count_left_out(look: PageObservation, most: int) -> int:
-    """Return how many controls `list_offers` leaves out, without those that rows repeat."""
-    return max(0, len(_list_controls(look, _RowOffers(look), ())) - most)
+    """Return how many controls `list_offers` leaves out, without those that rows repeat. `most`: of those that are tried."""
+    return max(0, len(_list_controls(look, _RowOffers(look), ())) - NOTED_PER_TRIED * most)
 
 
 def _list_controls(look: PageObservation, rows: _RowOffers, on_top: Collection[int]) -> list[IndexedElement]:
@@ -290,6 +299,8 @@ def clean_text(text: str | None, longest: int = LONGEST_LINE) -> str:
 
 
 NAMED_BY_DATA = "named by data"
+NOTED_PER_TRIED = 4
+"""Of a page so many times the controls are noted that are tried at most."""
 FEW_ROWS = 8
 """So many rows whose controls have names of their own are all kept."""
 
@@ -426,7 +437,9 @@ def _offer(
     number: int,
     selector: Selector | None,
     fingerprint: Fingerprint | None,
+    *,
     in_row: bool,
+    tried: bool,
 ) -> Offer:
     said = look.said[element.at]
     kind = element.attributes.get("type", "") if element.tag in ("input", "button") else ""
@@ -437,6 +450,8 @@ def _offer(
         why = "it has no stable selector"
     elif said.expanded == "true" or said.selected == "true":
         why = "its content is shown already"
+    elif not tried:
+        why = "others of its kind are tried"
     return Offer(
         offer_id=f"o{number:03d}",
         action_type=_action(element, said, kind.lower()),
