@@ -150,9 +150,10 @@ class _KnowledgeBuilder:
                 for part in self._rows.split(control):
                     yield from part.separate() if self._leads_apart(part) else (part,)
                 continue
-            needs_row = control.in_rows and (control.offer.action_type != "click" or control.named_by_data)
-            rows = self._rows.of(control) if needs_row else None
-            if needs_row and (rows is None or rows.row is None or self._leads_apart(control)):
+            needs_row = control.offer.action_type != "click" or control.named_by_data
+            rows = self._rows.of(control) if control.in_rows else None
+            told = rows is not None and (not needs_row or (rows.row is not None and not self._leads_apart(control)))
+            if control.in_rows and not told:
                 yield from control.separate()
             else:
                 yield control

@@ -501,9 +501,18 @@ def _join_place(
         alike = _role_similarity(first.roles, second.roles) >= SAME_PLACE
         named = first.naming != "" and first.naming == second.naming and _offers_a_part(first, second)
         if first.error == second.error and (
-            alike or named or _shows_a_part(first, second) or (family and _offer_the_same(first, second))
+            alike
+            or named
+            or _are_built_alike(first, second)
+            or _shows_a_part(first, second)
+            or (family and _offer_the_same(first, second))
         ):
             joined.join(one, other)
+
+
+def _are_built_alike(one: _PageVariant, other: _PageVariant) -> bool:
+    """Return whether two pages of one of many things are built alike: the names of their controls may have data."""
+    return any(ANY in part for part in one.place) and _share(one.built, other.built) >= SAME_LOOK
 
 
 def _shows_a_part(one: _PageVariant, other: _PageVariant) -> bool:

@@ -194,12 +194,12 @@
     const kinds = new Map();
     for (const el of all) {
       if (!el || ["input", "select", "textarea", "option"].includes(el.localName) || MENU_ROLES.has(el.getAttribute("role"))) continue;
-      for (const name of el.getAttributeNames().slice(0, MOST_MARKS)) {
+      const told = el.getAttributeNames().filter((name) => /^data-(?!pp-)/.test(name) && /^\S{1,80}$/.test(numberOf(el, name)));
+      const masked = told.map((name) => [name, /\d/.test(numberOf(el, name)) && RECORD.test(name) ? "" : numberOf(el, name).replace(/\d+/g, "0")]);
+      for (const name of told.slice(0, MOST_MARKS)) {
         const value = numberOf(el, name);
-        if (!name.startsWith("data-") || name.startsWith("data-pp-") || !/^\S{1,80}$/.test(value) || !/\d/.test(value)) continue;
-        if (!RECORD.test(name) && !/[a-z]/i.test(value)) continue; // `data-index="2"` counts places
-        const masked = RECORD.test(name) ? "" : value.replace(/\d+/g, "0");
-        addTo(kinds, JSON.stringify([name, masked, el.localName, classesOf(el)[0]]), el);
+        // `data-index="2"` counts places
+        if (/\d/.test(value) && (RECORD.test(name) || /[a-z]/i.test(value))) addTo(kinds, JSON.stringify([name, el.localName, classesOf(el)[0], masked]), el);
       }
     }
     const numbered = new Map();
