@@ -41,6 +41,7 @@ def find_routes(
         if _is_search(each):
             fields.setdefault(each.screen.screen_id, each)
     for (from_screen, to_screen), controls in together.items():
+        controls.sort(key=lambda each: ROW not in each.element.selector.required_context)
         rows = ROW in controls[0].element.selector.required_context
         search = fields.get(from_screen) if rows else None
         onward[from_screen].append(RouteStep(controls[0], to_screen, _list_others(controls), search))

@@ -30,6 +30,7 @@ from loaders.exploration_import.shared_layouts import SharedLayout, layouts_of
 from loaders.exploration_import.sign_in_conditions import authenticated_when
 from loaders.exploration_import.task_drafts import SIGN_IN
 from loaders.exploration_import.tool_actions import draft_tool_actions
+from loaders.screen_learner.url_patterns import is_open, place
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +153,9 @@ class _KnowledgeBuilder:
                 continue
             needs_row = control.offer.action_type != "click" or control.named_by_data
             rows = self._rows.of(control) if control.in_rows else None
-            told = rows is not None and (not needs_row or (rows.row is not None and not self._leads_apart(control)))
+            told = rows is not None and (
+                not needs_row or (rows.row is not None and not self._leads_apart(control))
+            )
             if control.in_rows and not told:
                 yield from control.separate()
             else:
@@ -164,8 +167,12 @@ class _KnowledgeBuilder:
         return len(led - {None}) > 1
 
     def _find_leads(self, screens: Sequence[ExploredScreen]) -> dict[tuple[str, str], str]:
-        """Return the screen to which an offer of a page led."""
-        screen_of = {page: screen.screen_id for screen in screens for page in screen.page_ids}
+        """Return where an offer of a page led: the place of one of many things, else the screen."""
+        screen_of = {
+            look.page_id: screen.screen_id if look.page.layer else _find_place(look) or screen.screen_id
+            for screen in screens
+            for look in screen.looks
+        }
         return {
             (each.from_page, each.offer_id): screen_of[each.to_page]
             for each in self._passages
@@ -279,6 +286,12 @@ def _screen(
             **({LAYER: layer} if (layer := charted.layer) else {}),
         },
     )
+
+
+def _find_place(look: ExploredPage) -> str:
+    """Return the address of a page with its ids left open; empty if it has none."""
+    parts = place(look.observed.path)
+    return "/".join(parts) if is_open(parts) else ""
 
 
 def _find_invalid_screens(

@@ -361,7 +361,10 @@ def find_sent_name(offer: Offer) -> str:
 def _row_key(offer: Offer, addresses: ScreenAddresses) -> ControlKey:
     role = offer.role or offer.tag
     if offer.href is None:
-        called = (strip_row_words(offer).casefold(), mask_sent_name(find_sent_name(offer)))
+        called = (
+            strip_row_words(offer).casefold() or _list_marks(offer),
+            mask_sent_name(find_sent_name(offer)),
+        )
         return ("rows", offer.action_type, role, offer.kind, *called, "name")
     path = addresses.path(offer.href)
     parts = place(path)
@@ -372,3 +375,10 @@ def _row_key(offer: Offer, addresses: ScreenAddresses) -> ControlKey:
     if screen is None or len(own) < 2:
         return ("one", offer.offer_id)
     return ("rows", offer.action_type, role, "/".join(own[:-1]), str(len(own)), screen, "screen")
+
+
+def _list_marks(offer: Offer) -> str:
+    """Return what developers call a control without a name, `data-action=bookmark`: without what numbers its row."""
+    told = {} if offer.fingerprint is None else offer.fingerprint.attributes
+    marks = (f"{name}={value}" for name, value in sorted(told.items()) if name.startswith("data-"))
+    return " ".join(each for each in marks if not any(map(str.isdigit, each)))
