@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from loaders.exploration_import.explored_screens import ExploredScreen
@@ -37,25 +37,28 @@ def find_routes(
     for control, to_screen in arrivals:
         together[control.screen.screen_id, to_screen].append(control)
     fields: dict[str, PlacedControl] = {}
+    placed = list(placed)
     for each in placed:
         if _is_search(each):
             fields.setdefault(each.screen.screen_id, each)
     for (from_screen, to_screen), controls in together.items():
         controls.sort(key=lambda each: ROW not in each.element.selector.required_context)
-        rows = ROW in controls[0].element.selector.required_context
-        search = fields.get(from_screen) if rows else None
+        search = fields.get(from_screen) if ROW in controls[0].element.selector.required_context else None
         onward[from_screen].append(RouteStep(controls[0], to_screen, _list_others(controls), search))
     routes: dict[str, list[Route]] = {name: [()] for name, url in screens.items() if url}
-    waiting = deque(routes)
-    while waiting:
-        at = waiting.popleft()
-        first = routes[at][0]
-        for step in onward[at]:
-            if len(first) >= LONGEST_ROUTE:
-                continue
+    many = {each.screen.screen_id for each in placed if _shows_one_of_many(each.screen)}
+    at_once = list(routes)
+    while at_once:
+        steps = [(at, step) for at in at_once for step in onward[at] if len(routes[at][0]) < LONGEST_ROUTE]
+        steps.sort(
+            key=lambda each: (_asks_for_row(each[1]) != (each[1].screen_id in many), *_rank_list(each[1]))
+        )
+        at_once = []
+        for at, step in steps:
+            first = routes[at][0]
             if step.screen_id not in routes:
                 routes[step.screen_id] = [(*first, step)]
-                waiting.append(step.screen_id)
+                at_once.append(step.screen_id)
             elif _is_another(step, first, routes[step.screen_id]):
                 routes[step.screen_id].append((*first, step))
     return routes
@@ -67,29 +70,35 @@ def choose_route(routes: Sequence[Route], screen: ExploredScreen) -> Route | Non
     If the screen shows one of many things, the route says which: by the row of a list, else by the name of a control. A list that
     can be searched is preferred; the first page of a site often shows a part of one.
     """
-    if not routes or not any(is_open(place(look.observed.path)) for look in screen.looks):
+    if not routes or not _shows_one_of_many(screen):
         return routes[0] if routes else None
     rows = sorted(
-        filter(is_asking_for_row, routes), key=lambda each: (not _is_searched(each), _is_of_start(each))
+        filter(is_asking_for_row, routes),
+        key=lambda each: (not _asks_for_row(each[-1]), *_rank_list(each[-1])),
     )
     named = (each for each in routes if any(step.others for step in each))
     return next(iter(rows), None) or next(named, None)
 
 
+def _shows_one_of_many(screen: ExploredScreen) -> bool:
+    """Return whether a screen was seen with an id in its address, or at addresses that differ in their last part alone."""
+    places = {place(look.observed.path) for look in screen.looks}
+    beside = Counter(parts[:-1] for parts in places if parts)
+    return any(map(is_open, places)) or max(beside.values(), default=0) > 1
+
+
 def is_asking_for_row(route: Route) -> bool:
     """Return whether the row of a list tells which of many things a route leads to."""
-    return any(ROW in step.control.element.selector.required_context for step in route)
+    return any(map(_asks_for_row, route))
 
 
-def _is_searched(route: Route) -> bool:
-    """Return whether the list of a row can be searched: such a list is the whole one."""
-    return any(step.search is not None for step in route)
+def _asks_for_row(step: RouteStep) -> bool:
+    return ROW in step.control.element.selector.required_context
 
 
-def _is_of_start(route: Route) -> bool:
-    """Return whether the row that a route asks for is on a page at which the exploration began."""
-    asked = (each for each in route if ROW in each.control.element.selector.required_context)
-    return any(look.page.start for step in asked for look, _ in step.control.control.seen)
+def _rank_list(step: RouteStep) -> tuple[bool, bool]:
+    """Return the order of steps from a list: those that can be searched first, then those where the exploration did not begin."""
+    return step.search is None, any(look.page.start for look, _ in step.control.control.seen)
 
 
 def _is_another(step: RouteStep, before: Route, known: Sequence[Route]) -> bool:

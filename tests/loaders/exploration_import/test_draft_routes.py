@@ -237,7 +237,7 @@ def test_a_list_that_can_be_searched_is_preferred_and_what_makes_a_new_thing_bel
         record = (
             f"{MENU}<main><h1>Issue: details</h1><button>Add a part</button><button>Edit it</button></main>"
         )
-        seen.page(f"issue{n}", f"/issues/{n}", record, "Issue", openable=True)
+        seen.page(f"issue{n}", f"/issues/issue_{n}", record, "Issue", openable=True)
         for where in ("issues", "late"):
             opener = [each for each in seen.pages[where].offers if each.name == "Open"][n - 1]
             seen.tried(where, f"issue{n}", offer_id=opener.offer_id)
