@@ -13,7 +13,7 @@ from dataclasses import replace
 from kb_schema.explorations import Danger
 from kb_schema.tasks import Task
 from loaders.exploration_import.draft_routes import Arrival, Route, choose_route, find_routes
-from loaders.exploration_import.drawn_lists import find_drawn_lists, list_choices
+from loaders.exploration_import.drawn_lists import list_choices
 from loaders.exploration_import.observed_transitions import PlacedControl
 from loaders.exploration_import.readable_ids import make_unique_id, to_id_words
 from loaders.exploration_import.screen_controls import ScreenControl, is_named_switch
@@ -33,27 +33,29 @@ _CHANGING: frozenset[Danger] = frozenset(["submits", "deletes", "sends", "pays",
 _SENDING: frozenset[Danger] = frozenset(["submits", "sends", "pays", "unknown_method"])
 _ENTERING = frozenset({"fill", "select_option", "check", "upload_file"})
 _OTHER_BUTTON = re.compile(
-    r"\b(preview|cancel|reset|clear|delete|remove|back|close|discard)\b", re.IGNORECASE
+    r"^(?!.*\b(?:save|send|submit|apply)\b.*\bclose\b).*\b(preview|cancel|reset|clear|delete|remove|back|close|discard)\b",
+    re.IGNORECASE,
 )
+"""A button that sends nothing: not `Save changes & close`."""
 
 
 def draft_control_tasks(
     placed: Sequence[PlacedControl],
     arrivals: Sequence[Arrival],
     known: Sequence[Task],
+    lists: Mapping[str, Sequence[DrawnList]],
     beside: Callable[[ScreenControl], str],
 ) -> list[Task]:
     """Return the tasks of what has no form.
 
-    `placed`: the controls of all screens with their elements. `known`: the tasks that were drafted from forms. `beside`:
-    returns the words beside a control, by which its row is called.
+    `placed`: the controls of all screens with their elements. `known`: the tasks that were drafted from forms. `lists`: those
+    that each screen draws. `beside`: returns the words beside a control, by which its row is called.
     """
     screens = {each.screen.screen_id: each.screen for each in placed}
     routes = find_routes({name: each.url for name, each in screens.items()}, arrivals, placed)
     leading = {(each.screen.screen_id, each.element.element_id) for each, _ in arrivals}
     signs_in = any(task.task_id == SIGN_IN for task in known)
     taken = {task.task_id for task in known}
-    lists = find_drawn_lists(placed, arrivals, beside)
     drafted: set[tuple[str, ...]] = set()
     tasks: list[Task] = []
     for form, name in _Offered(placed, routes, leading, beside, lists).list_all():

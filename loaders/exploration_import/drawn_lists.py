@@ -15,37 +15,45 @@ MOST_CHOICES = 40
 
 def list_choices(own: Iterable[PlacedControl]) -> tuple[PlacedControl, ...]:
     """Return the entries of a menu that can be chosen."""
-    return tuple(
-        each
-        for each in own
-        if each.screen.looks[0].page.layer == "menu"
-        and action_of(each) == "click"
-        and each.control.called
+    return tuple(filter(_is_choice, (each for each in own if each.screen.looks[0].page.layer == "menu")))[
+        :MOST_CHOICES
+    ]
+
+
+def _is_choice(each: PlacedControl) -> bool:
+    return (
+        action_of(each) == "click"
+        and each.control.called != ""
         and each.control.offer.danger not in ("deletes", "signs_out")
         and not each.element.selector.required_context
-    )[:MOST_CHOICES]
+    )
 
 
 def find_drawn_lists(
-    placed: Sequence[PlacedControl], arrivals: Sequence[Arrival], beside: Callable[[ScreenControl], str]
+    placed: Sequence[PlacedControl],
+    arrivals: Sequence[Arrival],
+    openings: Sequence[tuple[PlacedControl, str]],
+    beside: Callable[[ScreenControl], str],
 ) -> dict[str, list[DrawnList]]:
-    """Return the lists of each screen, by its id. `beside`: returns the words beside a control, by which it is called.
+    """Return the lists of each screen, by its id.
 
-    A list is told by what happened: the control opened a menu, and its entries led nowhere else.
+    A list is told by what happened: the control opened a menu, and its entries led nowhere else. The menu is a screen of its own
+    (`arrivals`), or a state of the control's screen (`openings`: with the page). `beside`: returns the words beside a control, by
+    which it is called.
     """
     menus: dict[str, list[PlacedControl]] = defaultdict(list)
     for each in placed:
         menus[each.screen.screen_id].append(each)
     onward = {(each.screen.screen_id, each.element.element_id): to for each, to in arrivals}
     found: dict[str, dict[str, DrawnList]] = defaultdict(dict)
-    for opener, to_screen in arrivals:
+    opened = [(opener, list_choices(menus[to_screen])) for opener, to_screen in arrivals]
+    opened += [(opener, _list_choices_on(menus[opener.screen.screen_id], page)) for opener, page in openings]
+    for opener, choices in opened:
         at = opener.screen.screen_id
-        rows = opener.element.selector.required_context
         entries = tuple(
-            each
-            for each in list_choices(menus[to_screen])
-            if onward.get((to_screen, each.element.element_id), at) == at
+            each for each in choices if onward.get((each.screen.screen_id, each.element.element_id), at) == at
         )
+        rows = opener.element.selector.required_context
         if (
             len(entries) > 1
             and not rows
@@ -55,3 +63,13 @@ def find_drawn_lists(
             label = beside(opener.control) or opener.control.called or entries[0].screen.name
             found[at].setdefault(opener.element.element_id, DrawnList(opener, entries, label))
     return {screen: list(lists.values()) for screen, lists in found.items()}
+
+
+def _list_choices_on(own: Iterable[PlacedControl], page_id: str) -> tuple[PlacedControl, ...]:
+    """Return the entries of a menu that lies on a page of their screen."""
+    shown = (
+        each
+        for each in own
+        if any(look.page_id == page_id and look.page.layer == "menu" for look, _ in each.control.seen)
+    )
+    return tuple(filter(_is_choice, shown))[:MOST_CHOICES]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from kb_schema.tasks import Task
@@ -20,11 +20,9 @@ from loaders.exploration_import.draft_routes import (
     find_routes,
     is_asking_for_row,
 )
-from loaders.exploration_import.drawn_lists import find_drawn_lists
 from loaders.exploration_import.observed_transitions import ROW, PlacedControl
 from loaders.exploration_import.readable_ids import make_unique_id, to_id_words
 from loaders.exploration_import.screen_addresses import ScreenAddresses
-from loaders.exploration_import.screen_controls import ScreenControl
 from loaders.exploration_import.screen_titles import without_counts
 from loaders.exploration_import.task_drafts import (
     CREATES,
@@ -100,17 +98,16 @@ def draft_tasks(
     placed: Sequence[PlacedControl],
     addresses: ScreenAddresses,
     arrivals: Sequence[Arrival],
-    beside: Callable[[ScreenControl], str],
+    lists: Mapping[str, Sequence[DrawnList]],
     *,
     has_sign_in_conditions: bool,
 ) -> list[Task]:
     """Return the tasks; the one for signing in, if there is one, is called `sign_in`.
 
-    `placed`: the controls of all screens with their elements. `arrivals`: those that led on, with the screen to which. `beside`:
-    returns the words beside a control, by which it is called.
+    `placed`: the controls of all screens with their elements. `arrivals`: those that led on, with the screen to which. `lists`:
+    those that each screen draws.
     `has_sign_in_conditions`: whether the knowledge says when a user is signed in.
     """
-    lists = find_drawn_lists(placed, arrivals, beside)
     forms = [_with_lists(form, lists.get(form.screen_id, ())) for form in _list_forms(placed)]
     signing = _find_sign_in(forms) if has_sign_in_conditions else None
     names = {each.screen.screen_id: each.screen.name for each in placed}

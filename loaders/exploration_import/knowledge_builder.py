@@ -16,6 +16,7 @@ from kb_schema.screens import LAYER, Screen, UIElement
 from kb_schema.websites import Website
 from loaders.exploration_import.control_elements import element_of
 from loaders.exploration_import.control_tasks import draft_control_tasks
+from loaders.exploration_import.drawn_lists import find_drawn_lists
 from loaders.exploration_import.explored_pages import OUTSIDE, ExploredPage, ExploredSite, read_explored_pages
 from loaders.exploration_import.explored_screens import ExploredScreen, build_screens
 from loaders.exploration_import.form_tasks import draft_tasks
@@ -118,14 +119,17 @@ class _KnowledgeBuilder:
             screens, placed, addresses, has_sign_in_conditions=bool(has_sign_in_conditions)
         )
         arrivals = moves.list_arrivals(self._passages)
+        lists = find_drawn_lists(
+            placed, arrivals, moves.list_openings(self._passages), self._rows.words_beside
+        )
         tasks = draft_tasks(
             placed,
             addresses,
             arrivals,
-            self._rows.words_beside,
+            lists,
             has_sign_in_conditions=bool(has_sign_in_conditions),
         )
-        tasks += draft_control_tasks(placed, arrivals, tasks, self._rows.words_beside)
+        tasks += draft_control_tasks(placed, arrivals, tasks, lists, self._rows.words_beside)
         login = SIGN_IN if any(task.task_id == SIGN_IN for task in tasks) else None
         actions, calls = draft_tool_actions(screens, {task.task_id for task in tasks}, login)
         website = self._website(name, by_layout, has_sign_in_conditions, screens)

@@ -100,6 +100,16 @@ class ObservedTransitions:
             if tally.arrived and to_screen != each.screen.screen_id
         ]
 
+    def list_openings(self, passages: Sequence[AttemptedTransition]) -> list[tuple[PlacedControl, str]]:
+        """Return the controls that led to another page of their own screen, such as one with an open menu, each with that page."""
+        return [
+            (each, passage.to_page)
+            for (each, to_screen), tally in self._tried(passages).items()
+            if to_screen == each.screen.screen_id
+            for passage in tally.arrived
+            if passage.to_page is not None and passage.to_page != passage.from_page
+        ]
+
     def _tried(
         self, passages: Sequence[AttemptedTransition]
     ) -> dict[tuple[PlacedControl, str], _TransitionTally]:
