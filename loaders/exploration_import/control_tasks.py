@@ -12,12 +12,13 @@ from dataclasses import replace
 
 from kb_schema.explorations import Danger
 from kb_schema.tasks import Task
-from loaders.exploration_import.draft_routes import Arrival, Route, choose_route, find_routes
+from loaders.exploration_import.draft_routes import Arrival, Route, choose_route, find_routes, is_search
 from loaders.exploration_import.drawn_lists import list_choices
 from loaders.exploration_import.observed_transitions import PlacedControl
 from loaders.exploration_import.readable_ids import make_unique_id, to_id_words
 from loaders.exploration_import.screen_controls import ScreenControl, is_named_switch
 from loaders.exploration_import.task_drafts import (
+    CREATES,
     SIGN_IN,
     DraftForm,
     DrawnList,
@@ -32,6 +33,8 @@ _CHANGING: frozenset[Danger] = frozenset(["submits", "deletes", "sends", "pays",
 """Why a control was not tried that would change something."""
 _SENDING: frozenset[Danger] = frozenset(["submits", "sends", "pays", "unknown_method"])
 _ENTERING = frozenset({"fill", "select_option", "check", "upload_file"})
+_COPIES = re.compile(r"(?:copy|duplicate|clone)$", re.IGNORECASE)
+"""A button that makes another one of the thing that is shown, although it leads on to that."""
 _OTHER_BUTTON = re.compile(
     r"^(?!.*\b(?:save|send|submit|apply)\b.*\bclose\b).*\b(preview|cancel|reset|clear|delete|remove|back|close|discard)\b",
     re.IGNORECASE,
@@ -99,7 +102,10 @@ class _Offered:
             free = each.control.offer.href is None and (
                 each.control.offer.form is None or _get_form(each) not in sent
             )  # the button of a dialog is often outside of its form
-            if free and screen_id in routes and (screen_id, each.element.element_id) not in leading:
+            onward = (screen_id, each.element.element_id) in leading and not _COPIES.match(
+                each.control.called
+            )
+            if free and screen_id in routes and not onward:
                 self._by_screen[screen_id].append(each)
 
     def list_all(self) -> Iterator[tuple[DraftForm, str]]:
@@ -133,7 +139,11 @@ class _Offered:
         """Yield the buttons and switches that would change something."""
         count = 0
         for each in own:
-            changes = each.control.offer.danger in _CHANGING or each.control.unnamed
+            changes = (
+                each.control.offer.danger in _CHANGING
+                or each.control.unnamed
+                or _COPIES.match(each.control.called)
+            )
             nameless = not each.control.called and not each.control.unnamed
             if action_of(each) != "click" or not changes or nameless or count == MOST_OF_SCREEN:
                 continue
@@ -179,8 +189,8 @@ def _list_dialogs(
             and not each.element.selector.required_context
         )
         buttons = _list_sending(controls, confirms=confirms)
-        if not buttons and controls[0].screen.layer == "dialog":
-            buttons = _list_last_buttons(controls)
+        if not buttons:
+            buttons = _list_last_buttons(controls, making=controls[0].screen.layer != "dialog")
         regions_here = {each.control.region for each in controls}
         drawn = tuple(each for each in lists if each.opener.control.region in regions_here)
         for button in buttons if fields or drawn else ():
@@ -219,9 +229,16 @@ def _list_sending(controls: Sequence[PlacedControl], *, confirms: bool) -> list[
     ]
 
 
-def _list_last_buttons(controls: Sequence[PlacedControl]) -> list[PlacedControl]:
-    """Return the last button of a dialog that is in words, if one did nothing when it was pressed with empty fields: `Deposit`."""
-    return [each for each in controls if _is_button(each)][-1:]
+def _list_last_buttons(controls: Sequence[PlacedControl], *, making: bool) -> list[PlacedControl]:
+    """Return the last button in words, if one did nothing when it was pressed with empty fields: `Deposit`.
+
+    `making`: it must say that it makes something, beside a text to enter, as on a page there may be other buttons.
+    """
+    if making and not any(action_of(each) == "fill" and not is_search(each) for each in controls):
+        return []
+    return [
+        each for each in controls if _is_button(each) and (not making or CREATES.search(each.control.called))
+    ][-1:]
 
 
 def _kind_of(each: PlacedControl) -> str:

@@ -39,7 +39,7 @@ def find_routes(
     fields: dict[str, PlacedControl] = {}
     placed = list(placed)
     for each in placed:
-        if _is_search(each):
+        if is_search(each):
             fields.setdefault(each.screen.screen_id, each)
     for (from_screen, to_screen), controls in together.items():
         controls.sort(key=lambda each: ROW not in each.element.selector.required_context)
@@ -107,7 +107,7 @@ def _is_another(step: RouteStep, before: Route, known: Sequence[Route]) -> bool:
     return len(known) < MOST_ROUTES and known[0] != () and step.screen_id not in passed
 
 
-def _is_search(each: PlacedControl) -> bool:
+def is_search(each: PlacedControl) -> bool:
     """Return whether a field outside of rows says that it searches."""
     offer = each.control.offer
     told = offer.role == "searchbox" or SEARCH in f"{each.control.called} {find_sent_name(offer)}".casefold()
