@@ -351,3 +351,80 @@ def test_dialogs_with_other_headings_and_fields_are_two_screens_though_their_but
     assert (
         len({screen for screen, pages in made.screens.items() if {"full-name", "username"} & {*pages}}) == 2
     )
+
+
+def _names(seen: Drawing) -> set[str]:
+    return {each.name for each in build_knowledge(seen.folder).knowledge.tasks.values()}
+
+
+def test_a_page_whose_one_making_button_did_nothing_is_a_task(tmp_path: Path):
+    seen = drawing(tmp_path)
+    fields = "<label>Theme name <input></label><label>Terms <textarea></textarea></label>"
+    seen.page(
+        "new",
+        "/new",
+        f"<main><h1>New theme</h1>{fields}<button>Create theme</button></main>",
+        "New theme",
+        start=True,
+    )
+    listed = (
+        "<main><h1>Themes</h1><input type=search aria-label='Search themes'><button>Add theme</button></main>"
+    )
+    seen.page("list", "/themes", listed, "Themes", openable=True)
+    assert _names(seen) == {"Create theme"}, "a button beside a search alone leads on or adds a line"
+
+
+def test_a_button_that_copies_is_a_task_although_it_leads_on(tmp_path: Path):
+    seen = drawing(tmp_path)
+    buttons = "<button>Copy</button><button>Copy link</button><button>History</button>"
+    seen.page("bill", "/bill", f"<main><h1>Bill</h1>{buttons}</main>", "Bill", start=True)
+    seen.page("made", "/made", "<main><h1>New bill</h1><p>Copied</p></main>", "New bill", openable=True)
+    seen.went("bill", "Copy", "made")
+    assert _names(seen) == {"Copy: Bill"}
+
+
+def test_a_button_that_saves_and_closes_sends_a_dialog(tmp_path: Path):
+    seen = drawing(tmp_path)
+    page = "<main><h1>Patient</h1><button>Settings</button></main>"
+    seen.page("patient", "/patient", page, "Patient", start=True)
+    box = "<div class=modal><h2>Reach</h2><input aria-label='Phone'><button>Close</button><button>Save changes & close</button></div>"
+    drawn = seen.page(
+        "box", "/patient", page + box, "Patient", layer="dialog", openable=False, behind="patient"
+    )
+    saving = drawn.offers[-1].model_copy(update={"danger": "submits"})
+    seen.folder.add_page(drawn.model_copy(update={"offers": (*drawn.offers[-3:-1], saving)}))
+    seen.went("patient", "Settings", "box")
+    (task,) = build_knowledge(seen.folder).knowledge.tasks.values()
+    assert task.name == "Save changes & close"
+    assert [each.action.action_type for each in task.steps][-2:] == ["fill", "click"]
+
+
+def test_a_menu_that_is_a_state_of_its_screen_is_a_list_of_a_draft(tmp_path: Path):
+    seen = drawing(tmp_path)
+    shares = "<p>Everything</p><p>Nothing</p>"
+    page = f"<main><h1>Sharing</h1>{shares}<label>Note <input></label><div>Level <button class=open>Some</button></div><button>Save</button></main>"
+    told = seen.page("sharing", "/sharing", page, "Sharing", start=True)
+    offers = tuple(
+        each.model_copy(update={"danger": "submits"}) if each.name == "Save" else each for each in told.offers
+    )
+    seen.folder.add_page(told.model_copy(update={"offers": offers}))
+    menu = "<div class=list><button>Everything</button><button>Nothing</button></div>"
+    drawn = seen.page(
+        "menu",
+        "/sharing",
+        page.replace("</main>", menu + "</main>"),
+        "Sharing",
+        layer="menu",
+        openable=False,
+        behind="sharing",
+    )
+    seen.folder.add_page(drawn.model_copy(update={"offers": drawn.offers[-2:]}))
+    seen.went("sharing", "Some", "menu")
+    shown = page.replace("</main>", menu + "</main>")  # what the menu shows tells no screen
+    seen.page("shown", "/sharing?all=1", shown, "Sharing", openable=True)
+    made = build_knowledge(seen.folder).knowledge
+    assert list(made.screens) == ["sharing"]
+    (task,) = (
+        each for each in made.tasks.values() if any(spec.name == "note" for spec in each.io_spec.inputs)
+    )
+    assert [spec.name for spec in task.io_spec.inputs] == ["note", "sharing"]
