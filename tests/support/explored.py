@@ -88,7 +88,7 @@ def _offers(page: StoredPage) -> list[Offer]:
 
 
 def _list_attributes(element: Element) -> Iterator[tuple[str, str]]:
-    for name in ("id", "name", "type"):
+    for name in ("id", "name", "type", *(each for each in element.attributes if each.startswith("data-"))):
         value = element.get(name)
         if value:
             yield name, value

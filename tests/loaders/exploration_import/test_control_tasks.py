@@ -428,3 +428,19 @@ def test_a_menu_that_is_a_state_of_its_screen_is_a_list_of_a_draft(tmp_path: Pat
         each for each in made.tasks.values() if any(spec.name == "note" for spec in each.io_spec.inputs)
     )
     assert [spec.name for spec in task.io_spec.inputs] == ["note", "sharing"]
+
+
+def test_buttons_of_rows_without_a_name_are_told_apart_by_what_developers_call_them(tmp_path: Path):
+    seen = drawing(tmp_path)
+    rows = "".join(
+        f"<li><p>{name}</p><button class=act data-action=like data-id=p{n}></button>"
+        f"<button class=act data-action=keep data-id=p{n}></button></li>"
+        for n, name in enumerate(DEVICES)
+    )
+    seen.page("feed", "/feed", f"<main><h1>Feed</h1><ul>{rows}</ul></main>", "Feed", start=True)
+    rows_of = [
+        each
+        for each in build_knowledge(seen.folder).knowledge.elements("feed").values()
+        if each.selector.parameterized
+    ]
+    assert len(rows_of) == 2

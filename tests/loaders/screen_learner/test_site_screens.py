@@ -374,3 +374,17 @@ def test_two_pages_of_a_menu_that_are_called_differently_are_two_screens_though_
     ]
     assert [0, 1] in cluster_pages(pages)
     assert [0] in cluster_pages(pages, (), ["/desk/kb", "/desk/saved"])
+
+
+def test_pages_of_one_of_many_things_that_are_built_alike_are_one_screen_though_their_buttons_name_data():
+    def letter(number: int, sender: str) -> ObservedPage:
+        buttons = f"<button>View {sender}</button><button>Answer {sender}</button>"
+        return look(
+            f"/letters/{number}",
+            f"<h1>Letters</h1><div class=letter><p class=body>{sender}</p>{buttons}</div>",
+        )
+
+    form = "<form><label>Copies <input name=n></label><button>Order</button></form>"
+    pages = [letter(number, name) for number, name in ((12, "Ada"), (13, "Bob"), (14, "Cid"))]
+    pages += [look("/letters/15", f"<h1>Letters</h1>{form}"), look("/", "<h1>Home</h1>")]
+    assert cluster_pages(pages) == [[0, 1, 2], [3], [4]]
