@@ -172,7 +172,8 @@ def _with_states(
     for _ in range(ROUNDS):
         screen = {at: number for number, group in enumerate(found) for at in group}
         labelled = [replace(seen[at], screen=str(number)) for at, number in sorted(screen.items())]
-        refused = {int(each) for each in learn_signatures(labelled).refused}
+        aliases = _list_aliases([looks[at] for at in sorted(screen)], labelled)
+        refused = {int(each) for each in learn_signatures([*labelled, *aliases]).refused}
         below = {
             at: screen[of[look.page.behind]]
             for at, look in enumerate(looks)
