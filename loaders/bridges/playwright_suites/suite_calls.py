@@ -1,0 +1,160 @@
+"""Which calls of Playwright do something, which need no step, and what the options of an action mean.
+
+A call on a page or an element that is in none of these lists is reported: nothing is dropped without a word.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+from pydantic import JsonValue
+
+from loaders.bridges.playwright_suites.suite_literals import KnownTexts
+from loaders.bridges.playwright_suites.suite_source import SuiteStep, argument
+from loaders.bridges.playwright_suites.typescript_parser import snake
+
+OPENS_TAB = frozenset({"popup", "page"})
+"""Events of a new tab."""
+CHECKS: Mapping[str, str] = {
+    "to_be_visible": "element_visible",
+    "to_be_attached": "element_visible",
+    "to_be_hidden": "element_absent",
+    "to_have_text": "dom_contains",
+    "to_contain_text": "dom_contains",
+    "to_have_title": "title_contains",
+    "to_have_url": "url_contains",
+}
+"""What `expect` asks -> our type of condition."""
+OPPOSITES: Mapping[str, str] = {"element_visible": "element_absent", "element_absent": "element_visible"}
+_HARMLESS = frozenset(
+    {
+        "all", "all_inner_texts", "all_text_contents", "aria_snapshot", "blur", "bounding_box",
+        "bring_to_front", "close", "content", "context", "count", "element_handle", "element_handles", "first",
+        "frame", "frames", "get_attribute", "highlight", "inner_html", "inner_text", "input_value", "is_checked",
+        "is_closed", "is_disabled", "is_editable", "is_enabled", "is_hidden", "is_visible", "last", "main_frame",
+        "on", "once", "off", "pause", "pdf", "query_selector", "query_selector_all", "remove_listener", "screenshot",
+        "scroll_into_view_if_needed", "set_default_navigation_timeout", "set_default_timeout", "set_viewport_size",
+        "text_content", "title", "url", "video", "viewport_size", "set_viewport", "emulate_media",
+    }
+)  # fmt: skip
+"""Calls that only read the page, or concern the browser."""
+_WAITS = ("wait_for", "expect_", "wait_until")
+_SCROLLS = re.compile(r"^[\s\S]{0,200}scroll[\s\S]{0,200}$", re.IGNORECASE)
+_ACTS = re.compile(r"click|submit|value|remove|set|fetch|dispatch|location", re.IGNORECASE)
+_MODIFIERS = {
+    "Alt": "Alt",
+    "Control": "Control",
+    "ControlOrMeta": "Control",
+    "Meta": "Meta",
+    "Shift": "Shift",
+}
+_IDLE_OPTIONS = frozenset({"timeout", "force", "no_wait_after", "delay", "steps", "strict"})
+"""Options that change how Playwright acts, not what is done."""
+
+
+def needs_no_step(call: ast.Call, name: str) -> bool:
+    """Return whether a call on a page or an element does nothing that a run must do."""
+    name = snake(name)
+    if name == "evaluate":
+        script = call.args[0] if call.args else None
+        text = script.value if isinstance(script, ast.Constant) else None
+        return isinstance(text, str) and bool(_SCROLLS.match(text)) and not _ACTS.search(text)
+    return name in _HARMLESS or name.startswith(_WAITS)
+
+
+def with_options(step: SuiteStep, call: ast.Call, texts: KnownTexts) -> SuiteStep | str:
+    """Return an action as its options say, or what cannot be done, in words for a note."""
+    for option in call.keywords:
+        name, value = snake(option.arg or ""), argument(option.value, texts)
+        if name == "button" and value == "right" and step.action == "click":
+            step = replace(step, action="right_click")
+        elif name == "click_count" and value == 2 and step.action == "click":
+            step = replace(step, action="double_click")
+        elif name == "modifiers":
+            step = replace(step, modifiers=_modifiers(option.value))
+            if not step.modifiers:
+                return "keys held down that are not literal"
+        elif (name, value) in (("button", "left"), ("click_count", 1), ("trial", False)):
+            continue
+        elif name not in _IDLE_OPTIONS and not _is_value(step.action, name):
+            said = (
+                "a place in the element"
+                if name == "position"
+                else f"`{name}={ast.unparse(option.value)[:60]}`"
+            )
+            return f"an action with {said}"
+    if step.action == "press" and isinstance(step.value, str):
+        step = replace(step, value=step.value.replace("ControlOrMeta", "Control"))
+    return step
+
+
+def _is_value(action: str, name: str) -> bool:
+    return name in {
+        "fill": ("value",),
+        "append_text": ("text",),
+        "press": ("key",),
+        "select_option": ("value", "label"),
+        "upload_file": ("files",),
+    }.get(action, ())
+
+
+def _modifiers(node: ast.expr) -> tuple[str, ...]:
+    given = node.elts if isinstance(node, ast.List | ast.Tuple) else []
+    names = [_MODIFIERS.get(str(getattr(each, "value", ""))) for each in given]
+    return tuple(each for each in names if each) if None not in names else ()
+
+
+def read_check(call: ast.Call, texts: KnownTexts) -> tuple[ast.expr, str, str, bool] | None:
+    """Return what `expect(subject).to_...(text)` asks: subject, name, text, negated; None if it is no check."""
+    if not isinstance(call.func, ast.Attribute):
+        return None
+    name, inner, negated = snake(call.func.attr), call.func.value, False
+    if name.startswith("not_to_"):
+        name, negated = name.removeprefix("not_"), True
+    while isinstance(inner, ast.Attribute):
+        negated = negated or inner.attr == "not"
+        inner = inner.value
+    if not (isinstance(inner, ast.Call) and _is_expect(inner.func) and inner.args):
+        return None
+    given = argument(call.args[0], texts) if call.args else None
+    visible = [each for each in call.keywords if each.arg == "visible"]
+    if visible:
+        return inner.args[0], name, "", negated ^ (getattr(visible[0].value, "value", True) is False)
+    return inner.args[0], name, given if isinstance(given, str) else "", negated
+
+
+def _is_expect(node: ast.expr) -> bool:
+    if isinstance(node, ast.Attribute):  # `expect.soft(...)`
+        node = node.value
+    return isinstance(node, ast.Name) and node.id == "expect"
+
+
+def read_dialog_answer(handler: ast.expr | ast.stmt, texts: KnownTexts) -> JsonValue:
+    """Return what a handler of dialogs answers: `accept`, `dismiss`, or a text to type; None if it is not plain."""
+    found = [
+        node
+        for node in _everything(handler)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in ("accept", "dismiss")
+    ]
+    if len(found) != 1:
+        return None
+    (call,) = found
+    assert isinstance(call.func, ast.Attribute)  # noqa: S101 - as above
+    if call.func.attr == "dismiss" or not call.args:
+        return call.func.attr
+    text = argument(call.args[0], texts)
+    return {"accept": True, "text": text} if isinstance(text, str) else None
+
+
+def _everything(node: ast.AST) -> list[ast.AST]:
+    """Return all nodes, also those in functions that TypeScript writes as expressions."""
+    found = list(ast.walk(node))
+    for each in found:  # grows during the iteration
+        for statement in getattr(each, "block", ()):
+            found += ast.walk(statement)
+    return found
