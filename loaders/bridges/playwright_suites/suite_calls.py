@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from pydantic import JsonValue
 
+from kb_schema.secret_fields import looks_like_a_secret
 from loaders.bridges.playwright_suites.suite_literals import KnownTexts
 from loaders.bridges.playwright_suites.suite_source import SuiteStep, argument
 from loaders.bridges.playwright_suites.typescript_parser import snake
@@ -133,7 +134,7 @@ def _is_expect(node: ast.expr) -> bool:
 
 
 def read_dialog_answer(handler: ast.expr | ast.stmt, texts: KnownTexts) -> JsonValue:
-    """Return what a handler of dialogs answers: `accept`, `dismiss`, or a text to type; None if it is not plain."""
+    """Return what a handler of dialogs answers: `accept`, `dismiss`, or a text to type; None if it is not plain, or a secret."""
     found = [
         node
         for node in _everything(handler)
@@ -148,7 +149,8 @@ def read_dialog_answer(handler: ast.expr | ast.stmt, texts: KnownTexts) -> JsonV
     if call.func.attr == "dismiss" or not call.args:
         return call.func.attr
     text = argument(call.args[0], texts)
-    return {"accept": True, "text": text} if isinstance(text, str) else None
+    plain = isinstance(text, str) and not looks_like_a_secret(text)
+    return {"accept": True, "text": text} if plain else None
 
 
 def _everything(node: ast.AST) -> list[ast.AST]:

@@ -42,6 +42,7 @@ from loaders.bridges.playwright_suites.suite_tabs import CLOSE_TAB
 from loaders.bridges.sitemaps import pattern_of
 from loaders.markup_escapes import one_line
 from loaders.recordings.field_names import is_secret_field
+from loaders.recordings.recorded_targets import LONGEST_TARGET, RecordedTargets
 
 MOST_FILES = 2_000
 SUFFIXES = (".py", ".ts", ".mts", ".cts", ".js", ".mjs", ".cjs")
@@ -352,7 +353,15 @@ def _fingerprint(step: SuiteStep) -> Fingerprint | None:
         role = str(last.arguments[0]) if last.method == "get_by_role" and last.arguments else None
         return Fingerprint(role=role, name=text) if 0 < len(text) <= LONGEST_NAME else None
     called = step.name.strip("_").replace("_", " ").lower()[:LONGEST_NAME]
-    return Fingerprint(attributes={"name": called}) if called else None
+    told = RecordedTargets(step.action)
+    if last.method == "get_by_test_id" and isinstance(text, str):
+        told.attributes["data-testid"] = text
+    elif last.method == "locator" and isinstance(text, str) and len(text) <= LONGEST_TARGET:
+        (told.read_xpath if text.startswith(("//", "xpath=")) else told.read_css)(text.removeprefix("css="))
+    known = told.fingerprint() or Fingerprint()
+    if called and "name" not in known.attributes:
+        known = known.model_copy(update={"attributes": {**known.attributes, "name": called}})
+    return known if known != Fingerprint() else None
 
 
 def _element_id(name: str, taken: Collection[str]) -> str:

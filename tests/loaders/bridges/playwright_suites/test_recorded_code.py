@@ -159,6 +159,7 @@ def test_what_recordings_in_code_contain_is_imported(tmp_path, form, lines, step
         ("py", 'fill_form(page, "x")', "`fill_form`, which is not in what was read"),
         ("spec.ts", "await login(page);", "`login`, which is not in what was read"),
         ("py", 'page.once("dialog", decide)', "the answer to a dialog"),
+        ("py", 'page.once("dialog", lambda dialog: dialog.accept("Tr4pez-w0rd!x"))', "the answer to a dialog"),
         ("py", 'if page.locator("#ok").is_visible(): sign_in(page, "x")', "a branch or loop"),
         ("spec.ts", "for (const each of all) { await page.locator(each).click(); }", "a branch or loop"),
         ("py", "page.goto(start)", "a computed address"),
