@@ -52,6 +52,8 @@ _SCRIPTS = frozenset({"new_page", "sync_playwright", "async_playwright"})
 _DEVICES = frozenset({"keyboard", "mouse", "touchscreen"})
 _PAGES = re.compile(r"page|context|popup|frame|^tab|request", re.IGNORECASE)
 """What pages, and what else does something on a website, are called as arguments."""
+_ACTED_EVENTS = frozenset({"filechooser", "popup", "page"})
+"""Events whose handlers do something in a run."""
 _TYPES = frozenset({"fill", "press", "type"})
 """Actions of a page whose first argument is the element, and the second one the text."""
 _MAY_ASK = frozenset({"click", "double_click", "right_click", "press", "check", "uncheck", "select_option"})
@@ -296,6 +298,8 @@ class _StatementReader:
             yield SuiteStep(DOWNLOADS, name="download", line=node.lineno)
         elif name in ("on", "once") and _given_text(node) == "dialog":
             self._answer(node, always=name == "on")
+        elif name in ("on", "once") and _given_text(node) in _ACTED_EVENTS:
+            self._note(node, f"what is done at `{_given_text(node)}`")
         elif self._drives(receiver) and not _has_element(node, receiver):
             if name not in LOCATORS and not needs_no_step(node, name):
                 self._note(node, f"`{ast.unparse(node.func)}`")
@@ -311,13 +315,23 @@ class _StatementReader:
                 self._note(node, "a computed tick")
         elif name in ACTIONS:
             yield from self._action(ACTIONS[name], receiver, node)
-        elif self._locator(receiver):
-            if name not in LOCATORS and not needs_no_step(node, name):
-                self._note(node, f"`{name}`")
-        elif name == "new_context" and any(each.arg == "storage_state" for each in node.keywords):
-            self._note(node, "the sign-in that the browser keeps in a file (`storage_state`)")
         else:
+            self._note_other(node, receiver, name)
+
+    def _note_other(self, node: ast.Call, receiver: ast.expr, name: str) -> None:
+        """Report a call that is no step of its own, if it may do something in a run."""
+        if name == "new_context" and any(each.arg == "storage_state" for each in node.keywords):
+            self._note(node, "the sign-in that the browser keeps in a file (`storage_state`)")
+        elif not self._locator(receiver) and not self._concerns_a_page(receiver):
             self._note_hidden(node)
+        elif name not in LOCATORS and not needs_no_step(node, name):
+            self._note(node, f"`{name}`" if self._locator(receiver) else f"`{ast.unparse(node.func)[:60]}`")
+
+    def _concerns_a_page(self, node: ast.expr) -> bool:
+        """Return whether an expression is something of a page: `page.request`, `self.page.context`."""
+        parts = [each.attr for each in ast.walk(node) if isinstance(each, ast.Attribute)]
+        root = _root(node)
+        return bool(root in self._tabs or _PAGES.search(root) or PAGE_NAMES.intersection(parts))
 
     def _note_hidden(self, node: ast.Call) -> None:
         """Report actions among the arguments of a call that is not known."""

@@ -108,6 +108,12 @@ def test_a_file_that_is_no_recording_is_refused(tmp_path, text, place):
         read_recording(file)
 
 
+def test_code_is_refused_with_the_command_that_reads_it(tmp_path):
+    (tmp_path / "recorded.py").write_text("page.goto('https://a.test/')\n")
+    with pytest.raises(UnreadableRecording, match="kb import"):
+        read_recording(tmp_path / "recorded.py")
+
+
 def _steps(folder: Path, *steps: dict[str, Any]) -> Any:
     (imported,) = read_recording(_file(folder, {"title": "t", "steps": list(steps)}))
     return imported.trace

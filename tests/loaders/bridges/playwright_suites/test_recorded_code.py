@@ -5,9 +5,11 @@ Which features they have was counted in strangers' files (docs/importing.md).
 
 from __future__ import annotations
 
+import inspect
 from typing import TYPE_CHECKING
 
 import pytest
+from playwright.sync_api import APIRequestContext, BrowserContext, Frame, Keyboard, Locator, Mouse, Page
 
 from loaders.bridges.knowledge_drafts import UnreadableSource
 from loaders.bridges.playwright_suites.suite_import import read_playwright
@@ -175,6 +177,99 @@ def test_what_cannot_be_imported_is_named_with_its_line_and_the_rest_is_kept(tmp
     assert reason in note
     assert note.startswith(f"line {12 if form == 'py' else 6}, in ")
     assert "left out" in note
+
+
+NEED_NO_STEP = frozenset(
+    {
+        "all",
+        "all_inner_texts",
+        "all_text_contents",
+        "and_",
+        "aria_snapshot",
+        "blur",
+        "bounding_box",
+        "bring_to_front",
+        "close",
+        "content",
+        "cookies",
+        "count",
+        "dispose",
+        "element_handle",
+        "element_handles",
+        "emulate_media",
+        "filter",
+        "frame",
+        "frame_locator",
+        "get_attribute",
+        "get_by_alt_text",
+        "get_by_label",
+        "get_by_placeholder",
+        "get_by_role",
+        "get_by_test_id",
+        "get_by_text",
+        "get_by_title",
+        "highlight",
+        "inner_html",
+        "inner_text",
+        "input_value",
+        "is_checked",
+        "is_closed",
+        "is_disabled",
+        "is_editable",
+        "is_enabled",
+        "is_hidden",
+        "is_visible",
+        "locator",
+        "new_page",
+        "nth",
+        "on",
+        "once",
+        "or_",
+        "pause",
+        "pdf",
+        "query_selector",
+        "query_selector_all",
+        "remove_listener",
+        "screenshot",
+        "scroll_into_view_if_needed",
+        "set_default_navigation_timeout",
+        "set_default_timeout",
+        "set_viewport_size",
+        "storage_state",
+        "text_content",
+        "title",
+    }
+)
+"""What only reads, waits, finds an element or concerns the browser."""
+
+
+@pytest.mark.parametrize(
+    ("kind", "receiver"),
+    [(Page, "page"), (Locator, 'page.locator("#a")'), (Keyboard, "page.keyboard"), (Mouse, "page.mouse"), (BrowserContext, "context"),
+     (BrowserContext, "page.context"), (APIRequestContext, "page.request"), (Frame, 'page.frame("x")')],
+)  # fmt: skip
+def test_no_method_of_playwright_is_dropped_without_a_word(tmp_path, kind, receiver):
+    methods = [
+        name
+        for name in dir(kind)
+        if not name.startswith("_") and callable(inspect.getattr_static(kind, name))
+        and name not in NEED_NO_STEP and not name.startswith(("wait_for_", "expect_"))
+    ]  # fmt: skip
+    assert methods
+    source = "".join(
+        f"def test_{name}(page, context):\n    page.goto('https://a.test/')\n    {receiver}.{name}('x')\n"
+        for name in methods
+    )
+    (tmp_path / "test_all.py").write_text(source)
+    draft = read_playwright(tmp_path / "test_all.py", "a")
+    noted = {note.split(" in test_")[1].split(":")[0] for note in draft.notes}
+    imported = {
+        task.metadata["test"].removeprefix("test_")
+        for task in draft.knowledge.tasks.values()
+        if len(task.steps) > 1
+    }
+    assert set(methods) - noted - imported - {"wait_for"} == set()
+    assert not noted & imported
 
 
 def test_steps_that_go_back_and_forth_between_tabs_are_named(tmp_path):
