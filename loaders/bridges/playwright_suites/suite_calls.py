@@ -14,9 +14,12 @@ from pydantic import JsonValue
 
 from kb_schema.secret_fields import looks_like_a_secret
 from loaders.bridges.playwright_suites.suite_literals import KnownTexts
-from loaders.bridges.playwright_suites.suite_source import SuiteStep, argument
+from loaders.bridges.playwright_suites.suite_source import ACTIONS, SuiteStep, argument
 from loaders.bridges.playwright_suites.typescript_parser import snake
 
+DEVICES = frozenset({"keyboard", "mouse", "touchscreen"})
+_TYPES = frozenset({"fill", "press", "type"})
+"""Actions of a page whose first argument is the element, and the second one the text."""
 OPENS_TAB = frozenset({"popup", "page"})
 """Events of a new tab."""
 CHECKS: Mapping[str, str] = {
@@ -160,3 +163,56 @@ def _everything(node: ast.AST) -> list[ast.AST]:
         for statement in getattr(each, "block", ()):
             found += ast.walk(statement)
     return found
+
+
+# -- expressions ---------------------------------------------------------------------------------------
+
+
+def root_name(node: ast.expr) -> str:
+    """Return the name with which a chain of calls and attributes begins."""
+    while not isinstance(node, ast.Name):
+        match node:
+            case ast.Await(value=inner) | ast.Attribute(value=inner) | ast.Subscript(value=inner):
+                node = inner
+            case ast.Call(func=inner):
+                node = inner
+            case _:
+                return ""
+    return node.id
+
+
+def names_element(call: ast.Call, receiver: ast.expr) -> bool:
+    """Return whether a call on a page names its element: `page.click("#go")`."""
+    if not isinstance(call.func, ast.Attribute) or call.func.attr not in ACTIONS:
+        return False
+    on_device = isinstance(receiver, ast.Attribute) and receiver.attr in DEVICES
+    return not on_device and len(call.args) + len(call.keywords) >= (2 if call.func.attr in _TYPES else 1)
+
+
+def is_opened(node: ast.expr) -> bool:
+    """Return whether an expression is the page that was waited for: `info.value`, `await promise`."""
+    inner = node.value if isinstance(node, ast.Await) else node
+    return isinstance(inner, ast.Name) or (isinstance(inner, ast.Attribute) and inner.attr == "value")
+
+
+def expected_event(node: ast.expr) -> str | None:
+    """Return for what a call waits: `popup` of `expect_popup()` and of `waitForEvent("popup")`."""
+    call = node.value if isinstance(node, ast.Await) else node
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+        return None
+    name = snake(call.func.attr)
+    if name in ("expect_event", "wait_for_event"):
+        return {"filechooser": "file_chooser"}.get(event := given_text(call), event)
+    return name.removeprefix("expect_") if name.startswith("expect_") else None
+
+
+def given_text(call: ast.Call) -> str:
+    """Return the first argument, if it is a literal; else an empty text."""
+    given = call.args[0] if call.args else None
+    return str(given.value) if isinstance(given, ast.Constant) else ""
+
+
+def is_super(node: ast.expr) -> bool:
+    """Return whether an expression is `super` or `super()`."""
+    inner = node.func if isinstance(node, ast.Call) else node
+    return isinstance(inner, ast.Name) and inner.id == "super"

@@ -17,11 +17,18 @@ from kb_schema.locator_expressions import Expression
 from loaders.bridges.knowledge_drafts import make_local_id
 from loaders.bridges.playwright_suites.suite_calls import (
     CHECKS,
+    DEVICES,
     OPENS_TAB,
     OPPOSITES,
+    expected_event,
+    given_text,
+    is_opened,
+    is_super,
+    names_element,
     needs_no_step,
     read_check,
     read_dialog_answer,
+    root_name,
     with_options,
 )
 from loaders.bridges.playwright_suites.suite_source import (
@@ -49,13 +56,10 @@ from loaders.bridges.playwright_suites.typescript_parser import snake
 
 _SCRIPTS = frozenset({"new_page", "sync_playwright", "async_playwright"})
 """Calls that open a browser, as in scripts of `playwright codegen`."""
-_DEVICES = frozenset({"keyboard", "mouse", "touchscreen"})
 _PAGES = re.compile(r"page|context|popup|frame|^tab|request", re.IGNORECASE)
 """What pages, and what else does something on a website, are called as arguments."""
 _ACTED_EVENTS = frozenset({"filechooser", "popup", "page"})
 """Events whose handlers do something in a run."""
-_TYPES = frozenset({"fill", "press", "type"})
-"""Actions of a page whose first argument is the element, and the second one the text."""
 _MAY_ASK = frozenset({"click", "double_click", "right_click", "press", "check", "uncheck", "select_option"})
 _PLAIN = frozenset(
     {"print", "len", "str", "int", "float", "sleep", "range", "expect", "test", "input", "something"}
@@ -202,7 +206,7 @@ class _StatementReader:
     def _awaited(self, statement: ast.With | ast.AsyncWith) -> Iterator[SuiteStep]:
         """Yield what a block waits for: `with page.expect_popup() as info`."""
         for item in statement.items:
-            event = _expected_event(item.context_expr)
+            event = expected_event(item.context_expr)
             name = item.optional_vars.id if isinstance(item.optional_vars, ast.Name) else "opened"
             if event in OPENS_TAB:
                 self._tabs[name] = name
@@ -219,7 +223,7 @@ class _StatementReader:
         )
         if isinstance(statement, ast.Assign | ast.AnnAssign) and value is not None and len(targets) == 1:
             target = targets[0]
-            event = _expected_event(value)
+            event = expected_event(value)
             if isinstance(target, ast.Name) and event in OPENS_TAB:
                 self._tabs[target.id], self._names[target.id] = target.id, ()
                 yield SuiteStep(OPENS, name=target.id, line=statement.lineno)
@@ -237,7 +241,7 @@ class _StatementReader:
 
     def _tab_of(self, node: ast.expr) -> str:
         """Return the tab of a page or an element."""
-        return self._tabs.get(_root(node), self._tab)
+        return self._tabs.get(root_name(node), self._tab)
 
     def _bind(self, name: str, value: ast.expr) -> None:
         made = self._object(value)
@@ -255,7 +259,7 @@ class _StatementReader:
             self._names[name], self._tabs[name] = expression, self._tab_of(value)
         elif isinstance(value, ast.Call | ast.Await) and calls(value) & {"new_page"}:
             self._names[name], self._tabs[name] = (), "" if name in PAGE_NAMES else name
-        elif expression == () or (_root(value) in self._tabs and _is_opened(value)):
+        elif expression == () or (root_name(value) in self._tabs and is_opened(value)):
             self._names[name], self._tabs[name] = (), self._tab_of(value)
         elif isinstance(value, ast.Constant):
             self._values[name] = argument(value, self._texts)
@@ -280,9 +284,9 @@ class _StatementReader:
             return
         receiver, name = node.func.value, node.func.attr
         own = self._object(receiver)
-        above = self._method if _is_super(receiver) else None
+        above = self._method if is_super(receiver) else None
         method = None if own is None else self._source.method(own, name, above=above)
-        event = _expected_event(node)
+        event = expected_event(node)
         if own is not None and method is not None:
             yield from self._done(receiver)
             yield from self._inlined(own, method, node)
@@ -296,11 +300,11 @@ class _StatementReader:
             yield SuiteStep(OPENS, name="opened", line=node.lineno)
         elif event == "download":
             yield SuiteStep(DOWNLOADS, name="download", line=node.lineno)
-        elif name in ("on", "once") and _given_text(node) == "dialog":
+        elif name in ("on", "once") and given_text(node) == "dialog":
             self._answer(node, always=name == "on")
-        elif name in ("on", "once") and _given_text(node) in _ACTED_EVENTS:
-            self._note(node, f"what is done at `{_given_text(node)}`")
-        elif self._drives(receiver) and not _has_element(node, receiver):
+        elif name in ("on", "once") and given_text(node) in _ACTED_EVENTS:
+            self._note(node, f"what is done at `{given_text(node)}`")
+        elif self._drives(receiver) and not names_element(node, receiver):
             if name not in LOCATORS and not needs_no_step(node, name):
                 self._note(node, f"`{ast.unparse(node.func)}`")
         elif snake(name) == "set_checked":
@@ -330,7 +334,7 @@ class _StatementReader:
     def _concerns_a_page(self, node: ast.expr) -> bool:
         """Return whether an expression is something of a page: `page.request`, `self.page.context`."""
         parts = [each.attr for each in ast.walk(node) if isinstance(each, ast.Attribute)]
-        root = _root(node)
+        root = root_name(node)
         return bool(root in self._tabs or _PAGES.search(root) or PAGE_NAMES.intersection(parts))
 
     def _note_hidden(self, node: ast.Call) -> None:
@@ -465,8 +469,8 @@ class _StatementReader:
 
     def _drives(self, node: ast.expr) -> bool:
         """Return whether an expression is a page, or its mouse or keyboard."""
-        inner = node.value if isinstance(node, ast.Attribute) and node.attr in _DEVICES else node
-        root = _root(inner)
+        inner = node.value if isinstance(node, ast.Attribute) and node.attr in DEVICES else node
+        root = root_name(inner)
         return self._locator(inner) == () and bool(
             root in self._tabs or root == "self" or _PAGES.search(root)
         )
@@ -535,54 +539,6 @@ class _StatementReader:
         note = f"{file or self._file.name}, line {line}, in {self._name}: {told}"
         if note not in self._source.notes:
             self._source.notes.append(note)
-
-
-def _root(node: ast.expr) -> str:
-    """Return the name with which a chain of calls and attributes begins."""
-    while not isinstance(node, ast.Name):
-        match node:
-            case ast.Await(value=inner) | ast.Attribute(value=inner) | ast.Subscript(value=inner):
-                node = inner
-            case ast.Call(func=inner):
-                node = inner
-            case _:
-                return ""
-    return node.id
-
-
-def _has_element(call: ast.Call, receiver: ast.expr) -> bool:
-    """Return whether a call on a page names its element: `page.click("#go")`."""
-    if not isinstance(call.func, ast.Attribute) or call.func.attr not in ACTIONS:
-        return False
-    on_device = isinstance(receiver, ast.Attribute) and receiver.attr in _DEVICES
-    return not on_device and len(call.args) + len(call.keywords) >= (2 if call.func.attr in _TYPES else 1)
-
-
-def _is_opened(node: ast.expr) -> bool:
-    """Return whether an expression is the page that was waited for: `info.value`, `await promise`."""
-    inner = node.value if isinstance(node, ast.Await) else node
-    return isinstance(inner, ast.Name) or (isinstance(inner, ast.Attribute) and inner.attr == "value")
-
-
-def _expected_event(node: ast.expr) -> str | None:
-    """Return for what a call waits: `popup` of `expect_popup()` and of `waitForEvent("popup")`."""
-    call = node.value if isinstance(node, ast.Await) else node
-    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
-        return None
-    name = snake(call.func.attr)
-    if name in ("expect_event", "wait_for_event"):
-        return {"filechooser": "file_chooser"}.get(event := _given_text(call), event)
-    return name.removeprefix("expect_") if name.startswith("expect_") else None
-
-
-def _given_text(call: ast.Call) -> str:
-    given = call.args[0] if call.args else None
-    return str(given.value) if isinstance(given, ast.Constant) else ""
-
-
-def _is_super(node: ast.expr) -> bool:
-    inner = node.func if isinstance(node, ast.Call) else node
-    return isinstance(inner, ast.Name) and inner.id == "super"
 
 
 def find_returned_page(
