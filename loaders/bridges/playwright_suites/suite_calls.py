@@ -37,7 +37,7 @@ _HARMLESS = frozenset(
     {
         "all", "all_inner_texts", "all_text_contents", "aria_snapshot", "blur", "bounding_box",
         "bring_to_front", "close", "content", "context", "cookies", "count", "dispose", "element_handle", "element_handles", "first",
-        "frame", "frames", "get_attribute", "highlight", "inner_html", "inner_text", "input_value", "is_checked",
+        "frame", "frames", "get_attribute", "getfixturevalue", "addfinalizer", "highlight", "inner_html", "inner_text", "input_value", "is_checked",
         "is_closed", "is_disabled", "is_editable", "is_enabled", "is_hidden", "is_visible", "last", "main_frame", "new_page",
         "on", "once", "off", "pause", "pdf", "query_selector", "query_selector_all", "remove_listener", "screenshot",
         "scroll_into_view_if_needed", "set_default_navigation_timeout", "storage_state", "set_default_timeout", "set_viewport_size",

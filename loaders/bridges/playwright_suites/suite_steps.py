@@ -56,8 +56,8 @@ from loaders.bridges.playwright_suites.typescript_parser import snake
 
 _SCRIPTS = frozenset({"new_page", "sync_playwright", "async_playwright"})
 """Calls that open a browser, as in scripts of `playwright codegen`."""
-_PAGES = re.compile(r"page|context|popup|frame|^tab|request", re.IGNORECASE)
-"""What pages, and what else does something on a website, are called as arguments."""
+_PAGES = re.compile(r"(?:page|context|popup|tab|request)\d*$|^i?frame\d*$", re.IGNORECASE)
+"""What pages, page objects, and what else does something on a website are called."""
 _ACTED_EVENTS = frozenset({"filechooser", "popup", "page"})
 """Events whose handlers do something in a run."""
 _MAY_ASK = frozenset({"click", "double_click", "right_click", "press", "check", "uncheck", "select_option"})
