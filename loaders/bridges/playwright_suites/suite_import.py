@@ -18,7 +18,7 @@ from kb_schema.graph_documents import Transition
 from kb_schema.io_specs import InputSpec, IoSpec
 from kb_schema.locator_expressions import Expression
 from kb_schema.screens import Affordance, Screen, UIElement
-from kb_schema.secret_fields import is_secret_name, looks_like_a_secret
+from kb_schema.secret_fields import is_secret_name, looks_like_a_secret, names_a_secret
 from kb_schema.selectors import NameStrategy, Selector, ValueStrategy
 from kb_schema.tasks import Task, TaskStep
 from kb_schema.websites import Website
@@ -323,7 +323,10 @@ class _SuiteDraftBuilder:
         if step.value is None:
             return None
         secret = step.action in ("fill", "append_text") and (
-            is_secret_field(selector) or is_secret_name(step.name) or looks_like_a_secret(str(step.value))
+            is_secret_field(selector)
+            or is_secret_name(step.name)
+            or names_a_secret(tuple(_list_words(step)))
+            or looks_like_a_secret(str(step.value))
         )
         if isinstance(step.value, dict) and isinstance(several := step.value.get(SEVERAL), list):
             return [str(each).replace("{", "").replace("}", "") for each in several]
@@ -333,10 +336,25 @@ class _SuiteDraftBuilder:
                 if not isinstance(step.value, str)
                 else step.value.replace("{", "").replace("}", "")
             )
-        name = make_local_id(step.name or _label("", selector), "value")
+        called = step.name or next(iter(_list_words(step)), "") if len(step.target) > 1 else step.name
+        name = make_local_id(called or _label("", selector), "value")
         name = name if name[0].isalpha() else f"value_{name}"
         inputs.setdefault(name, InputSpec(name=name, secret=secret))
         return f"{{{name}}}"
+
+
+def _list_words(step: SuiteStep) -> list[str]:
+    """Return what the source says an element is called; if it says nothing, what its containers are called."""
+    for link in reversed(step.target):
+        given = (
+            [link.keywords.get("name")]
+            if link.method == "get_by_role"
+            else [*link.arguments, *link.keywords.values()]
+        )
+        words = [each for each in given if isinstance(each, str) and link.method != "locator"]
+        if words:
+            return words
+    return []
 
 
 def _place(test: SuiteTest, step: SuiteStep) -> str:

@@ -273,6 +273,23 @@ def test_no_method_of_playwright_is_dropped_without_a_word(tmp_path, kind, recei
     assert not noted & imported
 
 
+@pytest.mark.parametrize(
+    ("locator", "name"),
+    [
+        ('page.locator("#f").get_by_role("textbox", name="Password")', "password"),
+        ('page.locator("#f").get_by_label("Passwort")', "passwort"),
+        ('page.locator("form", has_text="Login").locator("input[type=password]")', "value"),
+        ('page.locator("li").filter(has_text="Secret").get_by_role("textbox")', "secret"),
+        ('page.frame_locator("#x").get_by_label("CVV")', "cvv"),
+    ],
+)
+def test_a_secret_in_a_container_or_a_frame_is_left_out(tmp_path, locator, name):
+    told, _, task = _read(tmp_path, "py", f'{locator}.fill("hunter")')
+    assert told[0][2]["value"] == f"{{{name}}}"
+    assert [(each.name, each.secret) for each in task.io_spec.inputs] == [(name, True)]
+    assert "hunter" not in task.model_dump_json()
+
+
 def test_steps_that_go_back_and_forth_between_tabs_are_named(tmp_path):
     lines = ["const page1 = await context.newPage();", "await page1.goto('https://shop.test/b');", "await page.click('#a');",
              "await page1.click('#b');"]  # fmt: skip
