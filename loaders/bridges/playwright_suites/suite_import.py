@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from pydantic import TypeAdapter
+from pydantic import JsonValue, TypeAdapter
 
 from kb_schema.action_calls import ActionCall
 from kb_schema.base import Document
@@ -288,7 +288,7 @@ class _SuiteDraftBuilder:
         beside: dict[str, Any] = {
             "modifiers": step.modifiers,
             "new_tab": step.new_tab,
-            "on_dialog": step.on_dialog,
+            "on_dialog": _answer_without_braces(step.on_dialog),
             "download": step.download and make_local_id(step.download, "file"),
         }
         return ActionCall(
@@ -311,11 +311,11 @@ class _SuiteDraftBuilder:
             if check.name == "dom_contains":
                 first = None if selector is None else selector.strategies[0]
                 css = first.value if isinstance(first, ValueStrategy) and first.type == "css" else None
-                made |= {"value": check.value} | ({"selector": css} if css else {})
+                made |= {"value": _without_braces(str(check.value))} | ({"selector": css} if css else {})
             elif selector is not None:
                 made["element"] = selector
             else:
-                made["value"] = check.value
+                made["value"] = _without_braces(str(check.value))
             yield _CONDITION.validate_python(made)
 
     def _value(self, step: SuiteStep, selector: Selector, inputs: dict[str, InputSpec]) -> Any:
@@ -329,18 +329,25 @@ class _SuiteDraftBuilder:
             or looks_like_a_secret(str(step.value))
         )
         if isinstance(step.value, dict) and isinstance(several := step.value.get(SEVERAL), list):
-            return [str(each).replace("{", "").replace("}", "") for each in several]
+            return [_without_braces(str(each)) for each in several]
         if not secret and isinstance(step.value, str | int | float | bool):
-            return (
-                step.value
-                if not isinstance(step.value, str)
-                else step.value.replace("{", "").replace("}", "")
-            )
+            return _without_braces(step.value) if isinstance(step.value, str) else step.value
         called = step.name or next(iter(_list_words(step)), "") if len(step.target) > 1 else step.name
         name = make_local_id(called or _label("", selector), "value")
         name = name if name[0].isalpha() else f"value_{name}"
         inputs.setdefault(name, InputSpec(name=name, secret=secret))
         return f"{{{name}}}"
+
+
+def _without_braces(text: str) -> str:
+    """Return a literal text as a run takes it: what stands in braces would be a value of the run."""
+    return text.replace("{", "").replace("}", "")
+
+
+def _answer_without_braces(answer: JsonValue) -> JsonValue:
+    if not isinstance(answer, dict):
+        return answer
+    return {**answer, "text": _without_braces(str(answer.get("text", "")))}
 
 
 def _list_words(step: SuiteStep) -> list[str]:

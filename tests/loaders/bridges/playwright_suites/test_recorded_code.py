@@ -103,7 +103,7 @@ def _read(folder: Path, form: str, *lines: str):
         ("spec.ts", ["page.once('dialog', dialog => {", "  console.log(`Dialog message: ${dialog.message()}`);",
                      "  dialog.dismiss().catch(() => {});", "});", "await page.locator('#a').click();"],
          [("click", "#a", {"on_dialog": False})]),
-        ("js", ["page.on('dialog', dialog => dialog.accept('Ann'));", "await page.click('#a');", "await page.click('#b');"],
+        ("js", ["page.on('dialog', dialog => dialog.accept('{Ann}'));", "await page.click('#a');", "await page.click('#b');"],
          [("click", "#a", {"on_dialog": "Ann"}), ("click", "#b", {"on_dialog": "Ann"})]),
         ("py", ["with page.expect_popup() as page1_info:", '    page.locator("#help").click()', "page1 = page1_info.value",
                 'page1.locator("#more").click()', "page1.close()", 'page.locator("#a").click()'],
@@ -309,7 +309,7 @@ def test_a_tab_whose_opening_is_left_out_is_left_out_with_it(tmp_path):
 def test_checks_after_the_last_action_are_what_a_run_must_show(tmp_path):
     lines = ["await expect(page.getByText('Cart')).toBeVisible();", "await page.locator('#buy').click();",
              "await expect(page.getByRole('button', { name: 'Again' })).toBeVisible();",
-             "await expect(page.getByText('Error')).not.toBeVisible();", "await expect(page.locator('h1')).toContainText('Thanks');",
+             "await expect(page.getByText('Error')).not.toBeVisible();", "await expect(page.locator('h1')).toContainText('{Thanks}');",
              "await expect(page).toHaveURL('https://shop.test/done');", "await expect(page.locator('#x')).toHaveClass('y');"]  # fmt: skip
     _, notes, task = _read(tmp_path, "spec.ts", *lines)
     made = [each.to_json() for each in task.success_criteria]
