@@ -63,16 +63,16 @@ class RecordedElement:
     def _find_identifier_conflict(self, seen: Fingerprint) -> str | None:
         """Return why an element without recorded words does something else than its id or name says.
 
-        Only for imported steps, of which nothing else is known. An id is no word that people read: it counts only against
-        an element that destroys.
+        Only for imported steps, of which nothing else is known. An id is no word that people read: it counts only if it says
+        what the element does, and only against an element that undoes that, or does more harm.
         """
         recorded, theirs = self.fingerprint, read_words(seen) or seen.text
-        if not _is_imported(recorded) or not theirs or not is_destructive(theirs):
+        if not _is_imported(recorded) or not theirs:
             return None
         for called in (recorded.test_id, recorded.attributes.get("id"), recorded.attributes.get("name")):
-            acts = _list_acts(called or "")
-            if acts and not acts & _list_acts(theirs) and ANY_ACT.isdisjoint(words(called or "")):
-                return f"recorded was {called!r}, there is {_describe(seen, theirs)} now; {theirs[:60]!r} destroys"
+            why = next(_list_identifier_harms(called, theirs), None) if called else None
+            if why is not None:
+                return f"recorded was {called!r}, there is {_describe(seen, theirs)} now; {why}"
         return None
 
     def is_here(self, seen: Fingerprint) -> bool:
@@ -114,6 +114,17 @@ class RecordedElement:
             yield f"{theirs!r} stood beside it"
         if presses and not _is_rewording(compare_fingerprints(self.fingerprint, seen), ours, theirs):
             yield "neither the words nor the place are the same"
+
+
+def _list_identifier_harms(called: str, theirs: str) -> Iterator[str]:
+    """Yield why pressing a control that is called `theirs` would undo what an id says, or do more harm."""
+    if not ANY_ACT.isdisjoint(words(called)):
+        return
+    if are_opposite(called, theirs):
+        yield f"{theirs[:60]!r} is the opposite of {called[:60]!r}"
+    acts = _list_acts(called)
+    if (acts or find_danger_in_words(called, pressed=True)) and not acts & _list_acts(theirs):
+        yield from list_harms(called, theirs)
 
 
 def _is_pressed(known: Fingerprint) -> bool:

@@ -674,7 +674,7 @@
 
   function tellTyped(el, late = false, undone = false) {
     if (!el.getClientRects().length) return; // undo reaches a field of a dialog that is closed
-    if (!typing || typing.el !== el) {
+    if (!typing || typing.el !== el || isTakenBack(el)) {
       count += 1;
       const former = written?.el === el ? written.text : null;
       typing = { el, id: `${document_}-${count}`, seen: before(el), told: false, former };
@@ -684,6 +684,11 @@
     typing.told = true;
     const at = told;
     if (!late) setTimeout(() => told === at && typing?.el === el && el.isConnected && isRewritten(typing.value, textIn(el)) && tellTyped(el, true), DRAWN_MS);
+  }
+
+  /** Whether the only character of a field is gone: a page may have taken a code of several fields while it was there. */
+  function isTakenBack(el) {
+    return (el.maxLength === 1 || el.size === 1) && Boolean(typing.value) && !textIn(el);
   }
 
   /** Whether a script wrote another text when it drew: not only another spelling, a completion, or a field that it emptied. */

@@ -65,6 +65,7 @@ class ActionMerger:
         """Add an action; return the actions that are final now."""
         if action.field_id is not None and self.last is not None and self.last.field_id == action.field_id:
             self._held[-1] = replace(action, seen=self.last.seen or action.seen)
+            self._forget_what_was_typed_over()
             return []
         if self._moves_the_caret(action):
             return []
@@ -109,6 +110,14 @@ class ActionMerger:
         if again:
             self._held[1] = replace(action, seen=click.seen or action.seen)
         return again
+
+    def _forget_what_was_typed_over(self) -> None:
+        """Leave out a character that was taken back where another one was typed afterwards."""
+        if len(self._held) == 2:
+            first, last = self._held
+            typed_over = first.action_type == last.action_type == "fill" and first.element is not None
+            if typed_over and first.element == last.element and (last.secret or last.args.get("value")):
+                self._held = [replace(last, seen=first.seen)]
 
     def _double(self, action: RecordedAction) -> list[RecordedAction]:
         clicks = [each for each in self._held if _is_part_of_double_click(each, action)]

@@ -13,14 +13,17 @@ from pydantic import JsonValue, ValidationError
 from kb_schema.locator_expressions import ROLES, Expression, LocatorLink
 from kb_schema.selectors import NameStrategy, Selector, SemanticStrategy, Strategy, ValueStrategy
 from kb_schema.templates import css_string
+from loaders.bridges.scoped_locators import Unwritable, read_pattern, to_scoped_xpath
 
 _CSS = ("css", "relational_css", "shadow_pierce", "fallback_css")
 _NAMED = {"get_by_label": "label", "get_by_placeholder": "placeholder"}
 _ATTRIBUTES = {"get_by_title": "title", "get_by_alt_text": "alt"}
 _XPATH = re.compile(r"^(?:xpath=|\(*//|\.\.)")
 _ENGINE = re.compile(r"^[a-z_:-]+=")
-_SPECIAL = re.compile(r"[\\^$.|?*+(){}\[\]]")
-"""The characters that make a pattern more than a text."""
+_OWN_PSEUDO = re.compile(
+    r":(?:nth-match|text|text-is|text-matches|visible|right-of|left-of|above|below|near)\b"
+)
+"""What only Playwright's CSS has, except `:has-text`, which ours has, too."""
 
 
 # -- selectors as locators -----------------------------------------------------------------------------
@@ -111,21 +114,41 @@ def to_selector(expression: Expression) -> Selector:
     try:
         if css is not None:
             return Selector(strategies=(ValueStrategy(type="css", value=css),), frame=frame)
-        strategy = _strategy(links[-1])
-        if len(links) > 1:
-            if links[-1].method == "get_by_role" and isinstance(strategy, SemanticStrategy):
-                raise UntranslatableLocator("only its container distinguishes it from others with its role")
-            within = [f"{link.method}({', '.join(map(str, link.arguments))})"[:200] for link in links[:-1]]
-            strategy = strategy.model_copy(update={"meta": {"within": [*within]}})
-        return Selector(strategies=(strategy,), frame=frame)
+        one = _strategy(links[0]) if len(links) == 1 and not _is_exact_text(links[0]) else _scoped(links)
+        return Selector(strategies=(one,), frame=frame)
     except ValidationError as exc:
         raise UntranslatableLocator(f"its {links[-1].method} has an argument that is no text") from exc
 
 
+def _is_exact_text(link: LocatorLink) -> bool:
+    return link.method == "get_by_text" and link.keywords.get("exact") is True
+
+
+def _scoped(links: Expression) -> Strategy:
+    """Return the XPath of an element in its container: outside of it, another one may be called the same."""
+    try:
+        return ValueStrategy(type="xpath", value=to_scoped_xpath(links))
+    except Unwritable as exc:
+        raise UntranslatableLocator(str(exc)) from exc
+
+
 def _frame(expression: Expression) -> tuple[str | None, Expression]:
-    if expression and expression[0].method == "frame_locator":
-        return _text(expression[0]), expression[1:]
-    return None, expression
+    """Return the CSS of the frame around an element, if there is one, and the links inside it."""
+    ends = [at for at, link in enumerate(expression) if link.method in ("frame_locator", "content_frame")]
+    if not ends:
+        return None, expression
+    inner = expression[ends[-1] + 1 :]
+    around = (
+        expression[: ends[-1]]
+        if expression[ends[-1]].method == "content_frame"
+        else expression[: ends[-1] + 1]
+    )
+    css = (
+        _plain_css(around[0].model_copy(update={"method": "locator"}), among=1) if len(around) == 1 else None
+    )
+    if css is None or css.startswith("internal:"):
+        raise UntranslatableLocator("its frame is known by more than simple CSS")
+    return css, inner
 
 
 def _joined_css(links: Expression) -> str | None:
@@ -144,7 +167,7 @@ def _plain_css(link: LocatorLink, *, among: int) -> str | None:
         return None
     if value.startswith("css="):
         return value.removeprefix("css=")
-    return None if _ENGINE.match(value) else value
+    return None if _ENGINE.match(value) or _OWN_PSEUDO.search(value) else value
 
 
 def _strategy(link: LocatorLink) -> Strategy:
@@ -170,21 +193,13 @@ def _strategy(link: LocatorLink) -> Strategy:
 
 
 def _without_patterns(link: LocatorLink) -> LocatorLink:
-    """Replace patterns that only match a text by that text.
-
-    `re.compile("sign in", re.I)` becomes `"sign in"`, because Playwright compares texts case-insensitively
-    and by substring; `^Save$` becomes an exact text.
-    """
+    """Replace patterns that only match a text by that text."""
     where = "name" if link.method == "get_by_role" else None
     given = link.keywords.get("name") if where else next(iter(link.arguments), None)
-    if not isinstance(given, dict) or link.method in ("locator", "get_by_test_id"):
+    read = None if link.method in ("locator", "get_by_test_id") else read_pattern(given)
+    if read is None:
         return link
-    pattern = str(given.get("regex", ""))
-    inner = pattern.removeprefix("^").removesuffix("$")
-    whole = pattern == f"^{inner}$" and not given.get("flags")
-    text = re.sub(r"\\([^A-Za-z0-9])", r"\1", inner)
-    if not inner or _SPECIAL.search(re.sub(r"\\[^A-Za-z0-9]", "", inner)) or (inner != pattern and not whole):
-        return link
+    text, whole = read
     exact: dict[str, JsonValue] = {"exact": True} if whole else {}
     keywords = {key: each for key, each in link.keywords.items() if key not in ("exact", "name")} | exact
     if where:
@@ -204,14 +219,21 @@ def _role_strategy(link: LocatorLink, *, exact: bool) -> Strategy:
 def _located(link: LocatorLink) -> Strategy:
     value = _text(link)
     if link.keywords:
-        raise UntranslatableLocator(f"`{', '.join(link.keywords)}` depends on what else is on the page")
+        return _scoped((link,))
+    if ">>" in value:
+        raise UntranslatableLocator(f"{value[:80]!r} is Playwright's own syntax")
     if _XPATH.match(value):
         return ValueStrategy(type="xpath", value=value.removeprefix("xpath="))
     if value.startswith("text="):
-        return SemanticStrategy(type="semantic", text_contains=value.removeprefix("text=").strip("\"'"))
+        text = value.removeprefix("text=").strip()
+        if text[:1] in "\"'" and text[-1:] == text[:1] and len(text) > 2:
+            return _scoped(
+                (LocatorLink(method="get_by_text", arguments=(text[1:-1],), keywords={"exact": True}),)
+            )
+        return SemanticStrategy(type="semantic", text_contains=text)
     if value.startswith("css="):
         return ValueStrategy(type="css", value=value.removeprefix("css="))
-    if _ENGINE.match(value) or ">>" in value:
+    if _ENGINE.match(value) or _OWN_PSEUDO.search(value):
         raise UntranslatableLocator(f"{value[:80]!r} is Playwright's own syntax")
     return ValueStrategy(type="css", value=value)
 

@@ -104,10 +104,14 @@ class _ChromeRecorderReader:
         self.built.url = str(step["url"])
 
     def click(self, step: dict[str, Any], place: str) -> None:
-        if step.get("button") not in (None, "primary"):
-            self.built.problem(place, f"a click with the {step['button']} button cannot be done; left out")
-            return
-        self._on_element("double_click" if step["type"] == "doubleClick" else "click", step, place)
+        double = step["type"] == "doubleClick"
+        button = step.get("button") or "primary"
+        if button == "secondary" and not double:
+            self._on_element("right_click", step, place)
+        elif button == "primary":
+            self._on_element("double_click" if double else "click", step, place)
+        else:
+            self.built.problem(place, f"a click with the {button} button cannot be done; left out")
 
     def hover(self, step: dict[str, Any], place: str) -> None:
         self._on_element("hover", step, place)

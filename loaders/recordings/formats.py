@@ -24,6 +24,7 @@ from loaders.recordings.json_places import parse_with_lines
 
 LARGEST = 500_000_000
 """The most bytes of an unpacked file."""
+CODE = frozenset({".py", ".ts", ".mts", ".cts", ".js", ".mjs", ".cjs"})
 _GZIP, _ZIP = b"\x1f\x8b", b"PK\x03\x04"
 
 
@@ -84,6 +85,11 @@ def read_recording(file: Path, marks: MarkedFields = MarkedFields()) -> list[Imp
             return playwright_trace.read(file, marks)
         except (zipfile.BadZipFile, zlib.error, OSError) as exc:
             raise UnreadableRecording(file, f"is a broken zip file ({exc})") from exc
+    if file.suffix in CODE:
+        raise UnreadableRecording(
+            file,
+            "is code, which `periplus kb import FILE --website ID --out DIR` reads, if it is Playwright's",
+        )
     data = _json(file, packed=head.startswith(_GZIP))
     for known in JSON_FORMATS:
         if known.has <= data.keys():

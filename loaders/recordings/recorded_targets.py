@@ -21,7 +21,7 @@ LONGEST_TARGET = 3_900
 """Characters of a target; a longer one is none."""
 _ROLES = {"a": "link", "button": "button", "option": "option", "summary": "button"}
 _CONTROLS = frozenset({*_ROLES, "input", "select", "textarea"})
-_PRESSES = frozenset({"click", "double_click", "hover", "check", "uncheck"})
+_PRESSES = frozenset({"click", "double_click", "right_click", "hover", "check", "uncheck"})
 _TAG = re.compile(r"^([a-zA-Z][\w-]*)")
 _CSS_TAG = re.compile(r"(?:^|[\s>+~])([a-zA-Z][\w-]*)(?:[.#:\[][^\s>+~]*)?$")
 _SAID = re.compile(

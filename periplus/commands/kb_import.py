@@ -16,6 +16,7 @@ from loaders import TargetFolderOccupied, read_knowledge_folder, write_folder
 from loaders.bridges.knowledge_drafts import KnowledgeDraft, UnreadableSource, read_bytes
 from loaders.bridges.openapi import apply_hints, draft_from_hints, looks_like_openapi, read_openapi
 from loaders.bridges.playwright_suites.suite_import import SUFFIXES, looks_like_playwright, read_playwright
+from loaders.bridges.playwright_suites.suite_source import foreign_tool
 from loaders.bridges.sitemaps import looks_like_a_sitemap, read_sitemap
 from loaders.files.folder_changes import apply_changes
 from loaders.files.folder_layout import WEBSITE_STEM
@@ -28,7 +29,8 @@ from periplus.foreign_input import ImportBudget, child_seconds, read_foreign
 from periplus.terminal.command_console import CommandConsole
 
 MOST_NOTES = 20
-"""Maximum number of notes that are printed."""
+"""The most notes that are printed, besides those of what is left out."""
+LEFT_OUT = "left out"
 
 out = CommandConsole()
 
@@ -120,7 +122,7 @@ def import_(
     out.print(
         f"[dim]review it, then: periplus kb load {escape(str(folder))}[/]", soft_wrap=True, highlight=False
     )
-    left_out = [each for each in draft.notes if "left out" in each]
+    left_out = [each for each in draft.notes if LEFT_OUT in each]
     if left_out:
         raise UserError(
             f"{format_count(len(left_out), 'part')} of the source left out, as named above",
@@ -144,7 +146,8 @@ def _detect_form(source: Path) -> ImportForm:
     Raises `UserError` for an unknown format, `UnreadableSource` for a file that cannot be read.
     """
     if source.is_dir() or source.suffix in SUFFIXES:
-        if source.is_dir() or looks_like_playwright(read_bytes(source)):
+        raw = b"" if source.is_dir() else read_bytes(source)
+        if source.is_dir() or looks_like_playwright(raw) or foreign_tool(raw):
             return ImportForm.PLAYWRIGHT
     elif looks_like_a_sitemap(read_bytes(source)):
         return ImportForm.SITEMAP
@@ -176,7 +179,8 @@ def _print_api_hints(source: Path, website_id: str, folder: Path, budget: Import
 
 
 def _print_notes(notes: tuple[str, ...]) -> None:
-    for each in notes[:MOST_NOTES]:
+    shown = [each for at, each in enumerate(notes) if at < MOST_NOTES or LEFT_OUT in each]
+    for each in shown:
         out.print(f"  [yellow]{escape(one_line(each, 300))}[/]", soft_wrap=True, highlight=False)
-    if len(notes) > MOST_NOTES:
-        out.print(f"  [yellow]and {len(notes) - MOST_NOTES} more[/]", highlight=False)
+    if len(notes) > len(shown):
+        out.print(f"  [yellow]and {len(notes) - len(shown)} more[/]", highlight=False)

@@ -307,7 +307,7 @@ def _print_workflow(console: Console, result: PipelineResult) -> None:
         table = Table("input", "description", box=None, header_style="dim")
         for spec in inputs:
             more = (" (secret)" if spec.secret else "") + ("" if spec.required else " (optional)")
-            table.add_row(spec.name, spec.description + more)
+            table.add_row(spec.name, escape(spec.description) + more)
         console.print(table)
     for text in dict.fromkeys((*report.refusals, *lowered.notes, *report.warnings)):
         console.print(f"  [yellow]{escape(text)}[/]", soft_wrap=True, highlight=False)

@@ -163,3 +163,68 @@ def test_a_button_that_code_calls_save_is_not_pressed_once_it_deletes(site, note
     notes.said = "Delete account"
     done = warm.run("periplus", "run", "save_it", "--headless", "--allow-unverified", cwd=tmp_path)
     assert ([each.path for each in site.writes], done.returncode) == (["/save"], 1), done.stdout + done.stderr
+
+
+class _Stock:
+    """Rows with a button each that asks first; help opens in a tab of its own."""
+
+    def __init__(self) -> None:
+        self.names = ["Desk", "Lamp"]
+
+    def answer(self, asked: Asked) -> Answered:
+        if asked.method == "POST":
+            self.names.remove(asked.path.removeprefix("/delete/"))
+            return Answered(location="/stock?deleted=1")
+        if asked.path == "/help":
+            return Answered("<title>Help</title><h1>Help</h1><button>Read on</button>")
+        rows = "".join(
+            f"<tr><td>{name}<td><form method=post action=/delete/{name} onsubmit=\"return confirm('Delete it?')\">"
+            "<button>Delete</button></form>"
+            for name in self.names
+        )
+        done = "<p role=status>It is deleted</p>" if "deleted" in asked.query else ""
+        return Answered(
+            f"<title>Stock</title><h1>Stock</h1><a href=/help target=_blank>Help</a><table>{rows}</table>{done}"
+        )
+
+
+CODEGEN = """
+from playwright.sync_api import Playwright, sync_playwright, expect
+
+def run(playwright: Playwright) -> None:
+    browser = playwright.chromium.launch(headless=False)
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto("BASE/stock")
+    with page.expect_popup() as page1_info:
+        page.get_by_role("link", name="Help").click()
+    page1 = page1_info.value
+    page1.get_by_role("button", name="Read on").click()
+    page1.close()
+    page.once("dialog", lambda dialog: dialog.accept())
+    page.get_by_role("row", name="Desk").get_by_role("button", name="Delete").click()
+    expect(page.get_by_text("It is deleted")).to_be_visible()
+
+    # ---------------------
+    context.close()
+    browser.close()
+
+with sync_playwright() as playwright:
+    run(playwright)
+"""
+
+
+def test_a_recorded_script_keeps_its_tab_its_answer_and_its_row(tmp_path):
+    stock = _Stock()
+    with running_site(stock.answer) as site:
+        (tmp_path / "tidy.py").write_text(CODEGEN.replace("BASE", site.base))
+        for command in (
+            ("kb", "import", "tidy.py", "--website", "stock", "--out", "kb"),
+            ("kb", "load", "kb"),
+            ("run", "tidy", "--headless", "--allow-unverified"),
+        ):
+            done = warm.run("periplus", *command, cwd=tmp_path)
+            assert done.returncode == 0, done.stdout + done.stderr
+        assert (stock.names, "success, verified" in done.stdout) == (["Lamp"], True), done.stdout
+        done = warm.run("periplus", "run", "tidy", "--headless", "--allow-unverified", cwd=tmp_path)
+        assert (stock.names, done.returncode) == (["Lamp"], 1), done.stdout + done.stderr

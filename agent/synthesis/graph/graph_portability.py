@@ -66,7 +66,7 @@ def _find_secret_input(action: dict[str, Any], secrets: dict[str, GraphParameter
             source="user_input",
             key=name,
             secret=True,
-            description=label[0] if label else str(words or "a secret"),
+            description=label[0] if label else str(called or "a secret"),
             evidence="a secret was typed here; traces do not contain secrets",
         )
     return secrets[said].name

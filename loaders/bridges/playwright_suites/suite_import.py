@@ -8,15 +8,18 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from pydantic import JsonValue, TypeAdapter
+
 from kb_schema.action_calls import ActionCall
 from kb_schema.base import Document
+from kb_schema.conditions import Condition
 from kb_schema.fingerprints import Fingerprint
 from kb_schema.graph_documents import Transition
 from kb_schema.io_specs import InputSpec, IoSpec
 from kb_schema.locator_expressions import Expression
 from kb_schema.screens import Affordance, Screen, UIElement
-from kb_schema.secret_fields import is_secret_name, looks_like_a_secret
-from kb_schema.selectors import NameStrategy, Selector
+from kb_schema.secret_fields import is_secret_name, looks_like_a_secret, names_a_secret
+from kb_schema.selectors import NameStrategy, Selector, ValueStrategy
 from kb_schema.tasks import Task, TaskStep
 from kb_schema.websites import Website
 from loaders.bridges.knowledge_drafts import (
@@ -27,11 +30,19 @@ from loaders.bridges.knowledge_drafts import (
     web_address,
 )
 from loaders.bridges.locator_conversion import UntranslatableLocator, to_selector
-from loaders.bridges.playwright_suites.suite_source import SuitePageClass, SuiteSource, SuiteStep, SuiteTest
+from loaders.bridges.playwright_suites.suite_source import (
+    SEVERAL,
+    SuitePageClass,
+    SuiteSource,
+    SuiteStep,
+    SuiteTest,
+)
 from loaders.bridges.playwright_suites.suite_steps import find_returned_page, read_source, steps_of_method
+from loaders.bridges.playwright_suites.suite_tabs import CLOSE_TAB
 from loaders.bridges.sitemaps import pattern_of
 from loaders.markup_escapes import one_line
 from loaders.recordings.field_names import is_secret_field
+from loaders.recordings.recorded_targets import LONGEST_TARGET, RecordedTargets
 
 MOST_FILES = 2_000
 SUFFIXES = (".py", ".ts", ".mts", ".cts", ".js", ".mjs", ".cjs")
@@ -63,7 +74,8 @@ _ACTIONS = {
     "link": "click",
     "tab": "click",
 }
-_PRESSES = frozenset({"click", "double_click"})
+_PRESSES = frozenset({"click", "double_click", "right_click"})
+_CONDITION: TypeAdapter[Condition] = TypeAdapter(Condition)
 _STEP_TYPES = {
     "navigate": "navigation",
     "click": "click",
@@ -226,8 +238,19 @@ class _SuiteDraftBuilder:
     def _task(self, test: SuiteTest, taken: set[str]) -> Task | None:
         steps: list[TaskStep] = []
         inputs: dict[str, InputSpec] = {}
+        missing: str | None = None
         for step in test.steps:
+            if missing is not None and step.tab != missing:
+                self._notes.append(
+                    f"{_place(test, step)}: a step in the tab that a step left out opens; left out"
+                )
+                continue
+            if step.action == CLOSE_TAB and missing is not None:
+                missing = None
+                continue
             call = self._call(test, step, inputs)
+            if call is None and step.new_tab == "follow":
+                missing = step.tab
             if call is not None:
                 number = len(steps) + 1
                 kind: Any = _STEP_TYPES.get(call.canonical_type, "interaction")
@@ -241,56 +264,129 @@ class _SuiteDraftBuilder:
             name=one_line(test.about).rstrip(".") or name.replace("_", " ").capitalize(),
             steps=tuple(steps),
             io_spec=IoSpec(inputs=tuple(inputs.values())),
+            success_criteria=tuple(self._criteria(test)),
             website_id=self._website_id,
             metadata={"from": "playwright", "test": test.name, "file": test.file.name},
         )
 
     def _call(self, test: SuiteTest, step: SuiteStep, inputs: dict[str, InputSpec]) -> ActionCall | None:
-        place = f"{test.file.name}, line {step.line}, in {test.name}"
+        place = _place(test, step)
         if step.action == "goto":
             url = self._address(str(step.value))
             if url is None:
                 self._notes.append(f"{place}: an address of another website; left out")
                 return None
             return ActionCall(action_type="navigate", url=url)
+        if step.action == CLOSE_TAB:
+            return ActionCall(action_type=CLOSE_TAB)
         try:
             selector = to_selector(step.target)
         except UntranslatableLocator as exc:
             self._notes.append(f"{place}: {exc.reason}; left out")
             return None
         value = self._value(step, selector, inputs)
+        beside: dict[str, Any] = {
+            "modifiers": step.modifiers,
+            "new_tab": step.new_tab,
+            "on_dialog": _answer_without_braces(step.on_dialog),
+            "download": step.download and make_local_id(step.download, "file"),
+        }
         return ActionCall(
-            action_type=step.action, target=selector, value=value, fingerprint=_fingerprint(step, selector)
+            action_type=step.action,
+            target=selector,
+            value=value,
+            fingerprint=_fingerprint(step),
+            **{name: each for name, each in beside.items() if each},
         )
+
+    def _criteria(self, test: SuiteTest) -> Iterator[Condition]:
+        """Yield what is checked after the last action, as far as a condition says it."""
+        for check in test.checks:
+            made: dict[str, Any] = {"type": check.name}
+            try:
+                selector = to_selector(check.target) if check.target else None
+            except UntranslatableLocator as exc:
+                self._notes.append(f"{_place(test, check)}: this check is not imported: {exc.reason}")
+                continue
+            if check.name == "dom_contains":
+                first = None if selector is None else selector.strategies[0]
+                css = first.value if isinstance(first, ValueStrategy) and first.type == "css" else None
+                made |= {"value": _without_braces(str(check.value))} | ({"selector": css} if css else {})
+            elif selector is not None:
+                made["element"] = selector
+            else:
+                made["value"] = _without_braces(str(check.value))
+            yield _CONDITION.validate_python(made)
 
     def _value(self, step: SuiteStep, selector: Selector, inputs: dict[str, InputSpec]) -> Any:
         """Return a literal as it is; a secret or a computed value becomes an input of the task."""
         if step.value is None:
             return None
         secret = step.action in ("fill", "append_text") and (
-            is_secret_field(selector) or is_secret_name(step.name) or looks_like_a_secret(str(step.value))
+            is_secret_field(selector)
+            or is_secret_name(step.name)
+            or names_a_secret(tuple(_list_words(step)))
+            or looks_like_a_secret(str(step.value))
         )
+        if isinstance(step.value, dict) and isinstance(several := step.value.get(SEVERAL), list):
+            return [_without_braces(str(each)) for each in several]
         if not secret and isinstance(step.value, str | int | float | bool):
-            return (
-                step.value
-                if not isinstance(step.value, str)
-                else step.value.replace("{", "").replace("}", "")
-            )
-        name = make_local_id(step.name or _label("", selector), "value")
+            return _without_braces(step.value) if isinstance(step.value, str) else step.value
+        called = step.name or next(iter(_list_words(step)), "") if len(step.target) > 1 else step.name
+        name = make_local_id(called or _label("", selector), "value")
         name = name if name[0].isalpha() else f"value_{name}"
         inputs.setdefault(name, InputSpec(name=name, secret=secret))
         return f"{{{name}}}"
 
 
-def _fingerprint(step: SuiteStep, selector: Selector) -> Fingerprint | None:
+def _without_braces(text: str) -> str:
+    """Return a literal text as a run takes it: what stands in braces would be a value of the run."""
+    return text.replace("{", "").replace("}", "")
+
+
+def _answer_without_braces(answer: JsonValue) -> JsonValue:
+    if not isinstance(answer, dict):
+        return answer
+    return {**answer, "text": _without_braces(str(answer.get("text", "")))}
+
+
+def _list_words(step: SuiteStep) -> list[str]:
+    """Return what the source says an element is called; if it says nothing, what its containers are called."""
+    for link in reversed(step.target):
+        given = (
+            [link.keywords.get("name")]
+            if link.method == "get_by_role"
+            else [*link.arguments, *link.keywords.values()]
+        )
+        words = [each for each in given if isinstance(each, str) and link.method != "locator"]
+        if words:
+            return words
+    return []
+
+
+def _place(test: SuiteTest, step: SuiteStep) -> str:
+    return f"{step.file or test.file.name}, line {step.line}, in {test.name}"
+
+
+def _fingerprint(step: SuiteStep) -> Fingerprint | None:
     """Return what the source says of an element that is pressed: its words, else what the source calls it."""
     if step.action not in _PRESSES:
         return None
-    first = selector.strategies[0]
-    if isinstance(first, NameStrategy) and first.type == "role_name":
-        return Fingerprint(role=first.role, name=first.name) if len(first.name) <= LONGEST_NAME else None
+    last = step.target[-1]
+    text = last.keywords.get("name") if last.method == "get_by_role" else next(iter(last.arguments), None)
+    if last.method in ("get_by_role", "get_by_text") and isinstance(text, str):
+        role = str(last.arguments[0]) if last.method == "get_by_role" and last.arguments else None
+        return Fingerprint(role=role, name=text) if 0 < len(text) <= LONGEST_NAME else None
     called = step.name.strip("_").replace("_", " ").lower()[:LONGEST_NAME]
-    return Fingerprint(attributes={"name": called}) if called else None
+    told = RecordedTargets(step.action)
+    if last.method == "get_by_test_id" and isinstance(text, str):
+        told.attributes["data-testid"] = text
+    elif last.method == "locator" and isinstance(text, str) and len(text) <= LONGEST_TARGET:
+        (told.read_xpath if text.startswith(("//", "xpath=")) else told.read_css)(text.removeprefix("css="))
+    known = told.fingerprint() or Fingerprint()
+    if called and "name" not in known.attributes:
+        known = known.model_copy(update={"attributes": {**known.attributes, "name": called}})
+    return known if known != Fingerprint() else None
 
 
 def _element_id(name: str, taken: Collection[str]) -> str:

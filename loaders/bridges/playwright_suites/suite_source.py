@@ -58,15 +58,24 @@ PAGE_NAMES = frozenset({"page", "_page"})
 _ADDRESSES = frozenset({"url", "path", "route", "page_url", "page_path"})
 _SELECTOR = re.compile(r"#[\w-]|\.[A-Za-z_]|\(*//|\[[\w-]+|(?:css|xpath)=|[a-z]+[0-9]?(?:\[|\.[a-z]|#)")
 """The beginning of a constant that is a selector."""
+_FOREIGN = re.compile(
+    rb"""(?:from|import|require\()\s*["']?(?:selenium|puppeteer)|from\s+["'](?:selenium|puppeteer)|uppeteer\.Locator"""
+)
+_TOOLS = {
+    "puppeteer": ("Puppeteer", "export the recording of Chrome's DevTools as JSON, for `periplus import`"),
+    "selenium": ("Selenium", "save the recording of Selenium IDE as .side, for `periplus import`"),
+}
 _MOST_BASES = 20
 MOST_NODES = 500_000
+SEVERAL = "several"
+"""The key of a value that is a literal list."""
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 @dataclass(frozen=True, slots=True)
 class SuiteStep:
-    """One action: `goto` with an address, or an action on a locator."""
+    """One action: `goto` with an address, an action on a locator, or a `check` with a type of condition as its name."""
 
     action: str
     target: Expression = ()
@@ -74,6 +83,16 @@ class SuiteStep:
     name: str = ""
     """The name of the element in the source, if it has one: of an attribute, a constant, or as a helper gets it."""
     line: int = 0
+    file: str = ""
+    """The name of its file, if that is not the test's."""
+    tab: str = ""
+    """The tab in which it is done, by the name of its page; the first one: an empty text."""
+    modifiers: tuple[str, ...] = ()
+    new_tab: str | None = None
+    """`follow` or `close`, if the step opens a tab."""
+    on_dialog: JsonValue = None
+    download: str | None = None
+    """The variable of the file that the step downloads."""
 
 
 @dataclass(slots=True)
@@ -100,6 +119,8 @@ class SuiteTest:
     file: Path
     about: str
     steps: tuple[SuiteStep, ...]
+    checks: tuple[SuiteStep, ...] = ()
+    """What is checked after the last action."""
 
 
 @dataclass(slots=True)
@@ -108,6 +129,8 @@ class SuiteSource:
 
     classes: dict[str, SuitePageClass] = field(default_factory=dict)
     fixtures: dict[str, FunctionNode] = field(default_factory=dict)
+    helpers: dict[str, FunctionNode] = field(default_factory=dict)
+    """Functions of modules that are neither tests nor fixtures."""
     texts: dict[str, str] = field(default_factory=dict)
     """The constants of all modules."""
     tests: list[SuiteTest] = field(default_factory=list)
@@ -185,11 +208,21 @@ def read_classes(files: list[Path]) -> tuple[SuiteSource, list[tuple[Path, ast.M
                         source.classes[found.name] = found
     for _, tree in trees:
         source.fixtures |= {each.name: each for each in functions(tree) if is_fixture(each)}
+        plain = [each for each in tree.body if isinstance(each, FunctionNode) and not is_fixture(each)]
+        source.helpers |= {each.name: each for each in plain if not each.name.startswith("test")}
     return source, trees
+
+
+def foreign_tool(raw: bytes) -> tuple[str, str] | None:
+    """Return the tool whose code a source is and what to do with it, if it is not Playwright's; else None."""
+    found = None if re.search(rb"[\"'\s]@?playwright[\"'/.\s]", raw) else _FOREIGN.search(raw)
+    return None if found is None else _TOOLS["puppeteer" if b"uppeteer" in found[0] else "selenium"]
 
 
 def _parsed(file: Path) -> ast.Module:
     raw = read_bytes(file)
+    if (tool := foreign_tool(raw)) is not None:
+        raise UnreadableSource(file, f"is code of {tool[0]}, which is not read: {tool[1]}")
     try:
         if file.suffix != ".py":
             tree = typescript_parser.parse(raw.decode("utf-8-sig"))

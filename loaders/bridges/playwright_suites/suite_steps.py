@@ -6,17 +6,37 @@ What depends on values that only running would give is left out and reported.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pydantic import JsonValue
 
 from kb_schema.locator_expressions import Expression
 from loaders.bridges.knowledge_drafts import make_local_id
+from loaders.bridges.playwright_suites.suite_calls import (
+    CHECKS,
+    DEVICES,
+    OPENS_TAB,
+    OPPOSITES,
+    expected_event,
+    given_text,
+    is_opened,
+    is_super,
+    names_element,
+    needs_no_step,
+    read_check,
+    read_dialog_answer,
+    root_name,
+    with_options,
+)
 from loaders.bridges.playwright_suites.suite_source import (
     ACTIONS,
+    LOCATORS,
     PAGE_NAMES,
     PLACES,
+    SEVERAL,
     FunctionNode,
     SuitePageClass,
     SuiteSource,
@@ -31,13 +51,20 @@ from loaders.bridges.playwright_suites.suite_source import (
     locator,
     read_classes,
 )
+from loaders.bridges.playwright_suites.suite_tabs import DOWNLOADED, DOWNLOADS, OPENED, OPENS, follow_tabs
+from loaders.bridges.playwright_suites.typescript_parser import snake
 
 _SCRIPTS = frozenset({"new_page", "sync_playwright", "async_playwright"})
 """Calls that open a browser, as in scripts of `playwright codegen`."""
-_NOT_READ = frozenset(
-    {"press", "type", "insert_text", "down", "up", "move", "wheel", "reload", "go_back", "go_forward"}
+_PAGES = re.compile(r"(?:page|context|popup|tab|request)\d*$|^i?frame\d*$", re.IGNORECASE)
+"""What pages, page objects, and what else does something on a website are called."""
+_ACTED_EVENTS = frozenset({"filechooser", "popup", "page"})
+"""Events whose handlers do something in a run."""
+_MAY_ASK = frozenset({"click", "double_click", "right_click", "press", "check", "uncheck", "select_option"})
+_PLAIN = frozenset(
+    {"print", "len", "str", "int", "float", "sleep", "range", "expect", "test", "input", "something"}
 )
-"""Calls on the page itself, its keyboard and its mouse, that do something and are not read."""
+"""Functions that do nothing on a page."""
 _DEEPEST = 4
 MOST_STEPS = 500
 """The most statements of one test, including those of the methods it calls."""
@@ -47,13 +74,17 @@ def read_source(files: list[Path]) -> SuiteSource:
     """Return classes first, then the tests that use them. Raises `UnreadableSource`."""
     source, trees = read_classes(files)
     for file, tree in trees:
-        for name, test in _tests(tree, file):
+        found = [*_tests(tree, file)]
+        # A script is a task of its own, so what calls it does not do its steps once more.
+        own = {test.name for _, test in found if not isinstance(test, ast.Module)}
+        for name, test in found:
             reading = _StatementReader(source, name, file)
+            reading.common.tasks |= own
             given = [] if isinstance(test, ast.Module) else reading.given(test)
-            steps = (*given, *reading.steps_of(test))
+            steps, checks = follow_tabs([*given, *reading.steps_of(test)], reading.note_step)
             if steps:
                 about = (ast.get_docstring(test) or "").partition("\n")[0]
-                source.tests.append(SuiteTest(name, file, about, steps))
+                source.tests.append(SuiteTest(name, file, about, steps, checks))
     return source
 
 
@@ -73,6 +104,19 @@ def _tests(tree: ast.Module, file: Path) -> Iterator[tuple[str, FunctionNode | a
         yield (file.stem if not scripts else f"{file.stem}_script"), ast.Module([*loose], [])
 
 
+@dataclass(slots=True)
+class _CommonState:
+    """What the readers of one test share."""
+
+    count: int = 0
+    """The statements read so far, including those of called methods."""
+    tasks: set[str] = field(default_factory=set)
+    """Functions that are tasks of their own."""
+    answer: JsonValue = None
+    """The answer to the next dialog."""
+    answers_all: bool = False
+
+
 class _StatementReader:
     """One test, or one page object method, statement by statement."""
 
@@ -87,8 +131,7 @@ class _StatementReader:
     ) -> None:
         self._source, self._name, self._file = source, name, file
         self.depth: int = 0 if outer is None else outer.depth + 1
-        self.count: list[int] = [0] if outer is None else outer.count
-        """The statements read so far, including those of called methods."""
+        self.common: _CommonState = _CommonState() if outer is None else outer.common
         self._names: dict[str, Expression] = {} if own is None else source.elements(own)
         self._objects: dict[str, SuitePageClass] = {} if own is None else {"self": own}
         self._values: dict[str, JsonValue] = dict(values or {})
@@ -99,6 +142,12 @@ class _StatementReader:
         """Parameter -> what the caller calls the element that it passes."""
         self._method: FunctionNode | None = None
         """The page object method that is read."""
+        self._tabs: dict[str, str] = {}
+        """Name of a page, of an element of it, or of what waits for it -> its tab."""
+        self._tab = ""
+        """The tab of pages that are not in `_tabs`."""
+        self._local: dict[str, FunctionNode] = {}
+        """Functions that are defined in the test."""
 
     def given(self, function: FunctionNode) -> list[SuiteStep]:
         """Return a test's arguments: page objects by class, name or fixture, else pages; with the fixtures'
@@ -132,61 +181,112 @@ class _StatementReader:
 
     def steps_of(self, function: FunctionNode | ast.Module) -> Iterator[SuiteStep]:
         """Return the steps in order. Branches and loops are left out and reported."""
-        for statement in self._statements(function.body):
-            self.count[0] += 1
-            if self.count[0] > MOST_STEPS:
-                self._note(statement, f"what comes after {MOST_STEPS} statements")
-                return
-            yield from self._statement(statement)
+        yield from self._read(function.body)
 
-    def _statements(self, body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    def _read(self, body: list[ast.stmt]) -> Iterator[SuiteStep]:
         for statement in body:
             if isinstance(statement, ast.With | ast.AsyncWith):
-                yield from self._statements(statement.body)
+                yield from self._read(statement.body)
+                yield from self._awaited(statement)
             elif isinstance(statement, ast.Try):
-                yield from self._statements([*statement.body, *statement.finalbody])
+                yield from self._read([*statement.body, *statement.finalbody])
             elif isinstance(statement, ast.If | ast.For | ast.While | ast.AsyncFor):
-                if _does_something(statement):
+                if self._does_something(statement):
                     self._note(statement, "a branch or loop")
+            elif isinstance(statement, FunctionNode):
+                self._local[statement.name] = statement
             else:
-                yield statement
+                self.common.count += 1
+                if self.common.count == MOST_STEPS + 1:
+                    self._note(statement, f"what comes after {MOST_STEPS} statements")
+                if self.common.count > MOST_STEPS:
+                    return
+                yield from self._statement(statement)
+
+    def _awaited(self, statement: ast.With | ast.AsyncWith) -> Iterator[SuiteStep]:
+        """Yield what a block waits for: `with page.expect_popup() as info`."""
+        for item in statement.items:
+            event = expected_event(item.context_expr)
+            name = item.optional_vars.id if isinstance(item.optional_vars, ast.Name) else "opened"
+            if event in OPENS_TAB:
+                self._tabs[name] = name
+                yield SuiteStep(OPENED, name=name, line=statement.lineno)
+            elif event == "download":
+                yield SuiteStep(DOWNLOADED, name=name, line=statement.lineno)
+            elif event == "file_chooser":
+                self._note(statement, "a file that is chosen in a dialog of the browser")
 
     def _statement(self, statement: ast.stmt) -> Iterator[SuiteStep]:
         value = getattr(statement, "value", None)
-        if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
-            target = statement.targets[0]
-            yield from self._done(statement.value)
-            if isinstance(target, ast.Name) and value is not None:
+        targets = (
+            statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
+        )
+        if isinstance(statement, ast.Assign | ast.AnnAssign) and value is not None and len(targets) == 1:
+            target = targets[0]
+            event = expected_event(value)
+            if isinstance(target, ast.Name) and event in OPENS_TAB:
+                self._tabs[target.id], self._names[target.id] = target.id, ()
+                yield SuiteStep(OPENS, name=target.id, line=statement.lineno)
+                return
+            if isinstance(target, ast.Name) and event == "download":
+                yield SuiteStep(DOWNLOADS, name=target.id, line=statement.lineno)
+                return
+            yield from self._done(value)
+            if isinstance(target, ast.Name):
                 self._bind(target.id, value)
         elif isinstance(statement, ast.Expr | ast.Return) and value is not None:
             yield from self._done(value)
+        elif isinstance(statement, ast.Assert):
+            yield SuiteStep("check", name="assert", line=statement.lineno)
+
+    def _tab_of(self, node: ast.expr) -> str:
+        """Return the tab of a page or an element."""
+        return self._tabs.get(root_name(node), self._tab)
 
     def _bind(self, name: str, value: ast.expr) -> None:
         made = self._object(value)
+        call = value.value if isinstance(value, ast.Await) else value
         if made is not None:
             self._objects[name] = made
+            given = (
+                [*call.args, *(each.value for each in call.keywords)] if isinstance(call, ast.Call) else []
+            )
+            tabs = [self._tab_of(each) for each in given if self._locator(each) == ()]
+            self._tabs[name] = tabs[0] if tabs else self._tab_of(value)
             return
         expression = self._locator(value)
         if expression:
-            self._names[name] = expression
-        elif isinstance(value, ast.Call) and calls(value) & {"new_page"}:
-            self._names[name] = ()
+            self._names[name], self._tabs[name] = expression, self._tab_of(value)
+        elif isinstance(value, ast.Call | ast.Await) and calls(value) & {"new_page"}:
+            self._names[name], self._tabs[name] = (), "" if name in PAGE_NAMES else name
+        elif expression == () or (root_name(value) in self._tabs and is_opened(value)):
+            self._names[name], self._tabs[name] = (), self._tab_of(value)
         elif isinstance(value, ast.Constant):
             self._values[name] = argument(value, self._texts)
 
-    def _done(self, node: ast.expr) -> Iterator[SuiteStep]:
+    def _done(self, node: ast.expr) -> Iterator[SuiteStep]:  # noqa: PLR0912 - one for each kind of call
         """Yield the steps of an expression: `page.goto(...)`, `x.click()`, `login.sign_in("me")`, chains of
         them.
         """
         if isinstance(node, ast.Await):
             yield from self._done(node.value)
             return
-        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        if not isinstance(node, ast.Call):
+            return
+        if isinstance(node.func, ast.Name):
+            yield from self._function(node, node.func.id)
+            return
+        if not isinstance(node.func, ast.Attribute):
+            return
+        check = read_check(node, self._texts)
+        if check is not None:
+            yield self._check(node, *check)
             return
         receiver, name = node.func.value, node.func.attr
         own = self._object(receiver)
-        above = self._method if _is_super(receiver) else None
+        above = self._method if is_super(receiver) else None
         method = None if own is None else self._source.method(own, name, above=above)
+        event = expected_event(node)
         if own is not None and method is not None:
             yield from self._done(receiver)
             yield from self._inlined(own, method, node)
@@ -195,11 +295,101 @@ class _StatementReader:
             if opened is None:
                 self._note(node, "a computed address")
             else:
-                yield SuiteStep("goto", value=opened, line=node.lineno)
-        elif name in _NOT_READ and isinstance(receiver, ast.Attribute | ast.Name) and self._drives(receiver):
-            self._note(node, f"`{ast.unparse(node.func)}`")
+                yield SuiteStep("goto", value=opened, line=node.lineno, tab=self._tab_of(receiver))
+        elif event in OPENS_TAB:
+            yield SuiteStep(OPENS, name="opened", line=node.lineno)
+        elif event == "download":
+            yield SuiteStep(DOWNLOADS, name="download", line=node.lineno)
+        elif name in ("on", "once") and given_text(node) == "dialog":
+            self._answer(node, always=name == "on")
+        elif name in ("on", "once") and given_text(node) in _ACTED_EVENTS:
+            self._note(node, f"what is done at `{given_text(node)}`")
+        elif self._drives(receiver) and not names_element(node, receiver):
+            if name not in LOCATORS and not needs_no_step(node, name):
+                self._note(node, f"`{ast.unparse(node.func)}`")
+        elif snake(name) == "set_checked":
+            ticks = argument(node.args[0], self._texts) if node.args else None
+            if isinstance(ticks, bool):
+                yield from self._action(
+                    "check" if ticks else "uncheck",
+                    receiver,
+                    ast.copy_location(ast.Call(node.func, node.args[1:], node.keywords), node),
+                )
+            else:
+                self._note(node, "a computed tick")
         elif name in ACTIONS:
             yield from self._action(ACTIONS[name], receiver, node)
+        else:
+            self._note_other(node, receiver, name)
+
+    def _note_other(self, node: ast.Call, receiver: ast.expr, name: str) -> None:
+        """Report a call that is no step of its own, if it may do something in a run."""
+        if name == "new_context" and any(each.arg == "storage_state" for each in node.keywords):
+            self._note(node, "the sign-in that the browser keeps in a file (`storage_state`)")
+        elif not self._locator(receiver) and not self._concerns_a_page(receiver):
+            self._note_hidden(node)
+        elif name not in LOCATORS and not needs_no_step(node, name):
+            self._note(node, f"`{name}`" if self._locator(receiver) else f"`{ast.unparse(node.func)[:60]}`")
+
+    def _concerns_a_page(self, node: ast.expr) -> bool:
+        """Return whether an expression is something of a page: `page.request`, `self.page.context`."""
+        parts = [each.attr for each in ast.walk(node) if isinstance(each, ast.Attribute)]
+        root = root_name(node)
+        return bool(root in self._tabs or _PAGES.search(root) or PAGE_NAMES.intersection(parts))
+
+    def _note_hidden(self, node: ast.Call) -> None:
+        """Report actions among the arguments of a call that is not known."""
+        given = (*node.args, *(each.value for each in node.keywords))
+        for call in (each for part in given for each in ast.walk(part) if isinstance(each, ast.Call)):
+            name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+            on = call.func.value if isinstance(call.func, ast.Attribute) else None
+            if on is not None and name in {*ACTIONS, "goto"} and self._locator(on) is not None:
+                self._note(call, f"`{name}` in `{ast.unparse(node.func)[:60]}`")
+
+    def _function(self, call: ast.Call, name: str) -> Iterator[SuiteStep]:
+        """Yield the steps of a function of the source; report one that is elsewhere and gets the page."""
+        known = self._local.get(name) or self._source.helpers.get(name)
+        if name in self.common.tasks or name in _PLAIN or name in self._source.classes:
+            return
+        if known is not None and self.depth < _DEEPEST:
+            yield from self._inlined(None, known, call)
+        elif known is not None or any(
+            self._locator(each) is not None for each in (*call.args, *(key.value for key in call.keywords))
+        ):
+            self._note(
+                call,
+                f"`{name}`, which is not in what was read," if known is None else "methods within methods",
+            )
+        else:
+            self._note_hidden(call)
+
+    def _answer(self, call: ast.Call, *, always: bool) -> None:
+        """Take the answer of a handler of dialogs for the next step, or for all."""
+        handler: ast.expr | ast.stmt | None = call.args[1] if len(call.args) > 1 else None
+        if isinstance(handler, ast.Name):
+            handler = self._local.get(handler.id) or self._source.helpers.get(handler.id)
+        answer = None if handler is None else read_dialog_answer(handler, self._texts)
+        if answer is None:
+            self._note(call, "the answer to a dialog")
+        else:
+            self.common.answer, self.common.answers_all = answer, always
+
+    def _check(self, call: ast.Call, subject: ast.expr, name: str, text: str, negated: bool) -> SuiteStep:
+        """Return what `expect` asks; without a target and a name if it cannot be a condition."""
+        kind: str | None = CHECKS.get(name)
+        if negated:
+            kind = OPPOSITES.get(kind or "")
+        found = self._locator(subject)
+        needs_element = kind not in ("title_contains", "url_contains")
+        tab = self._tab_of(subject)
+        if (
+            kind is None
+            or found is None
+            or bool(found) != needs_element
+            or (not text and kind not in OPPOSITES)
+        ):
+            return SuiteStep("check", line=call.lineno, tab=tab)
+        return SuiteStep("check", found, text or None, kind, call.lineno, tab=tab)
 
     def _action(self, action: str, receiver: ast.expr, call: ast.Call) -> Iterator[SuiteStep]:
         expression = self._locator(receiver)
@@ -214,38 +404,57 @@ class _StatementReader:
             self._note(call, "a computed element")
             return
         value: JsonValue = self._value(arguments[0]) if arguments else None
-        if value is None and action == "select_option":
-            value = next((self._value(each.value) for each in call.keywords), None)
-        yield SuiteStep(action, expression, value, name, call.lineno)
+        if value is None and action in ("fill", "append_text", "press", "select_option", "upload_file"):
+            named = (each for each in call.keywords if each.arg in ("value", "text", "key", "label", "files"))
+            value = next((self._value(each.value) for each in named), None)
+        step = SuiteStep(action, expression, value, name, call.lineno, tab=self._tab_of(receiver))
+        made = with_options(step, call, self._texts)
+        if isinstance(made, str):
+            self._note(call, made)
+            return
+        yield replace(made, on_dialog=self.common.answer) if action in _MAY_ASK else made
+        if action in _MAY_ASK and not self.common.answers_all:
+            self.common.answer = None
 
-    def _inlined(self, own: SuitePageClass, method: FunctionNode, call: ast.Call) -> Iterator[SuiteStep]:
-        """Yield the steps of a page object's method with its arguments."""
+    def _inlined(
+        self, own: SuitePageClass | None, method: FunctionNode, call: ast.Call
+    ) -> Iterator[SuiteStep]:
+        """Yield the steps of a page object's method, or of a function, with its arguments."""
         if self.depth >= _DEEPEST:
             self._note(call, "methods within methods")
             return
-        names = [each.arg for each in method.args.args][1:]
+        names = [each.arg for each in method.args.args][0 if own is None else 1 :]
         values = {name: self._value(each) for name, each in zip(names, call.args, strict=False)}
         values |= {each.arg: self._value(each.value) for each in call.keywords if each.arg}
-        inner = _StatementReader(self._source, self._name, own.file, own, values, outer=self)
+        file = self._file if own is None else own.file
+        inner = _StatementReader(self._source, self._name, file, own, values, outer=self)
         given = {
             **dict(zip(names, call.args, strict=False)),
             **{each.arg: each.value for each in call.keywords if each.arg},
         }
         for parameter, node in given.items():
-            inner.pass_element(parameter, self._locator(node), self._element_name(node))
-        inner.read_method(method)
-        yield from inner.steps_of(method)
+            inner.pass_element(parameter, self._locator(node), self._element_name(node), self._tab_of(node))
+            if (passed := self._object(node)) is not None:
+                inner.pass_object(parameter, passed)
+        if own is not None:
+            inner.read_method(method, self._tab_of(call.func))
+        for step in inner.steps_of(method):
+            yield step if step.file else replace(step, file=file.name)
 
-    def pass_element(self, parameter: str, expression: Expression | None, name: str) -> None:
-        """Bind a parameter to the element that the caller passes, and to what it calls it there."""
-        if expression:
-            self._names[parameter] = expression
+    def pass_object(self, parameter: str, own: SuitePageClass) -> None:
+        """Bind a parameter to the page object that the caller passes."""
+        self._objects[parameter] = own
+
+    def pass_element(self, parameter: str, expression: Expression | None, name: str, tab: str) -> None:
+        """Bind a parameter to the page or element that the caller passes, its tab, and what it calls it there."""
+        if expression is not None:
+            self._names[parameter], self._tabs[parameter] = expression, tab
         if name:
             self._called[parameter] = name
 
-    def read_method(self, method: FunctionNode) -> None:
-        """Say which method is read: `super()` in it means its bases."""
-        self._method = method
+    def read_method(self, method: FunctionNode, tab: str) -> None:
+        """Say which method is read, so that `super()` in it means its bases, and in which tab its page is."""
+        self._method, self._tab = method, tab
 
     def _element_name(self, node: ast.expr) -> str:
         """Return what the source calls an element: an attribute, a constant, or what the caller passed."""
@@ -260,8 +469,11 @@ class _StatementReader:
 
     def _drives(self, node: ast.expr) -> bool:
         """Return whether an expression is a page, or its mouse or keyboard."""
-        inner = node.value if isinstance(node, ast.Attribute) and node.attr in ("keyboard", "mouse") else node
-        return self._locator(inner) == ()
+        inner = node.value if isinstance(node, ast.Attribute) and node.attr in DEVICES else node
+        root = root_name(inner)
+        return self._locator(inner) == () and bool(
+            root in self._tabs or root == "self" or _PAGES.search(root)
+        )
 
     def _object(self, node: ast.expr) -> SuitePageClass | None:  # noqa: PLR0911 - one for each kind of expression
         """Return the page object of an expression, as far as the source shows it."""
@@ -297,24 +509,36 @@ class _StatementReader:
     def _value(self, node: ast.expr) -> JsonValue:
         if isinstance(node, ast.Name) and node.id in self._values:
             return self._values[node.id]
+        if isinstance(node, ast.List | ast.Tuple) and all(
+            isinstance(each, ast.Constant) for each in node.elts
+        ):
+            return {SEVERAL: [argument(each, self._texts) for each in node.elts]}
         return argument(node, self._texts)
 
+    def _does_something(self, statement: ast.stmt) -> bool:
+        """Return whether the statement contains an action, or calls what may contain one."""
+        called = [node.func for node in ast.walk(statement) if isinstance(node, ast.Call)]
+        names = {*ACTIONS, "goto", *(name for own in self._source.classes.values() for name in own.methods)}
+        helpers = self._source.helpers.keys() | self._local.keys()
+        return any(
+            each.attr in names
+            if isinstance(each, ast.Attribute)
+            else isinstance(each, ast.Name) and each.id in helpers
+            for each in called
+        )
+
     def _note(self, node: ast.AST, what: str) -> None:
-        line = getattr(node, "lineno", 0)
-        note = f"{self._file.name}, line {line}, in {self._name}: {what} is left out"
+        self.note_line(getattr(node, "lineno", 0), f"{what} is left out")
+
+    def note_step(self, step: SuiteStep, told: str) -> None:
+        """Report something of a step."""
+        self.note_line(step.line, told, step.file)
+
+    def note_line(self, line: int, told: str, file: str = "") -> None:
+        """Report something of a line of this file, or of another one."""
+        note = f"{file or self._file.name}, line {line}, in {self._name}: {told}"
         if note not in self._source.notes:
             self._source.notes.append(note)
-
-
-def _is_super(node: ast.expr) -> bool:
-    inner = node.func if isinstance(node, ast.Call) else node
-    return isinstance(inner, ast.Name) and inner.id == "super"
-
-
-def _does_something(statement: ast.stmt) -> bool:
-    """Return whether the statement contains an action."""
-    calls = (node.func for node in ast.walk(statement) if isinstance(node, ast.Call))
-    return any(isinstance(each, ast.Attribute) and each.attr in {*ACTIONS, "goto"} for each in calls)
 
 
 def find_returned_page(
@@ -345,4 +569,5 @@ def steps_of_method(source: SuiteSource, own: SuitePageClass, name: str) -> list
     method = source.method(own, name)
     if method is None:
         return []
-    return list(_StatementReader(source, f"{own.name}.{name}", own.file, own).steps_of(method))
+    steps = [*_StatementReader(source, f"{own.name}.{name}", own.file, own).steps_of(method)]
+    return [*follow_tabs(steps, lambda _step, _told: None)[0]]

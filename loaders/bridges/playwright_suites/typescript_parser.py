@@ -61,7 +61,6 @@ _BRANCHES = frozenset(
         "while_statement",
         "do_statement",
         "switch_statement",
-        "try_statement",
     }
 )
 _PARTS = frozenset(
@@ -198,6 +197,8 @@ def _outermost(node: Node, hooks: _TestHooks) -> Iterator[ast.stmt]:
         yield _class(node)
     elif (called := _test_call(node)) is not None:
         yield from _test(*called, hooks)
+    elif (script := _called_at_once(node)) is not None:
+        yield _function("script", [], _function_expression(script).block, _line(node))
     else:
         yield from _statement(node)
 
@@ -213,6 +214,21 @@ def _test_call(node: Node) -> tuple[Node, list[str]] | None:
     if called is None or called.type != "identifier" or _text(called) not in _TESTS:
         return None
     return call, words
+
+
+def _called_at_once(node: Node) -> Node | None:
+    """Return the function of `(async () => {...})()`, as scripts of `playwright codegen` are written."""
+    call = _first(node) if node.type == "expression_statement" else node
+    while call.type == "await_expression":
+        call = _first(call)
+    if call.type == "call_expression":
+        written = _field(call, "function")
+        if written is not None and written.type == "member_expression":  # `(async () => {...})().catch(...)`
+            return _called_at_once(_needed(written, "object"))
+        if written is not None and written.type == "parenthesized_expression":
+            inner = _first(written)
+            return inner if inner.type in _FUNCTIONS else None
+    return None
 
 
 def _test(call: Node, called: list[str], hooks: _TestHooks) -> Iterator[ast.stmt]:
@@ -368,11 +384,16 @@ def _body(block: Node) -> list[ast.stmt]:
     return found
 
 
-def _statement(node: Node) -> list[ast.stmt]:
+def _statement(node: Node) -> list[ast.stmt]:  # noqa: PLR0911 - one for each kind of statement
     """Convert a statement; declarations of types, throws and imports give none."""
     if node.type == "statement_block":
         return _body(node)
     _refuse_errors(node)
+    if node.type == "try_statement":
+        tried = _body(_needed(node, "body"))
+        last = _field(node, "finalizer")
+        done = _body(_needed(last, "body")) if last is not None else []
+        return [ast.Try(tried or [ast.Pass()], [], [], done, lineno=_line(node), col_offset=0)]
     if node.type in _BRANCHES:
         body = [*_inside(node)]
         return [ast.If(ast.Constant(None), body or [ast.Pass()], [], lineno=_line(node), col_offset=0)]
@@ -411,7 +432,15 @@ def _declaration(node: Node) -> list[ast.stmt]:
     if value is None:
         return []
     said = _expression(value)
-    return [_assign(ast.Name(_text(name)), said)] if name.type == "identifier" else _inlined(said)
+    if isinstance(said, _FunctionExpression):
+        return [_function(_text(name), said.names, said.block, _line(node))]
+    done = _inlined(said)
+    if name.type == "array_pattern" and len(done) > 1:  # `const [popup] = await Promise.all([...])`
+        names = [_text(each) if each.type == "identifier" else "" for each in _children(name)]
+        for at, (called, each) in enumerate(zip(names, done, strict=False)):
+            if called and isinstance(each, ast.Expr):
+                done[at] = _assign(ast.Name(called), each.value)
+    return [_assign(ast.Name(_text(name)), said)] if name.type == "identifier" else done
 
 
 def _inlined(expression: ast.expr) -> list[ast.stmt]:
@@ -484,7 +513,7 @@ def _arguments(node: Node) -> tuple[list[ast.expr], list[ast.keyword]]:
     if not isinstance(options, ast.Dict):
         return found, []
     keywords = [
-        ast.keyword(_snake(str(key.value)), value)
+        ast.keyword(snake(str(key.value)), value)
         for key, value in zip(options.keys, options.values, strict=True)
         if isinstance(key, ast.Constant)
     ]
@@ -632,8 +661,8 @@ def _named(name: str | None) -> ast.expr | None:
     return None if not name else ast.Name(name)
 
 
-def _snake(name: str) -> str:
-    """Return `has_text` for `hasText`."""
+def snake(name: str) -> str:
+    """Return a name as in Python: `has_text` for `hasText`, `wait_for_url` for `waitForURL`."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
 
 

@@ -450,3 +450,39 @@ async def test_the_page_itself_is_not_dragged(browser, tmp_path):
         await person.recorder.rest()
         _, trace = await person.done()
     assert "drag" not in [step[0] for step in told(trace)]
+
+
+CODE = f"""<!doctype html><title>Code</title><form>{"".join(f"<input size=1 aria-label='Digit {n}'>" for n in range(1, 4))}</form>
+<script>{STATE} const fields = [...document.querySelectorAll('input')];
+for (const [at, field] of fields.entries()) field.oninput = () => {{
+  if (field.value) fields[at + 1]?.focus();
+  if (fields.every((each) => each.value)) note(fields.map((each) => each.value).join(''));
+}};</script>"""
+
+
+@pytest.mark.parametrize(
+    ("keys", "taken", "typed"),
+    [
+        (["4", "0", "7", "Backspace"], ["407"], ["4", "0", "7", ""]),
+        (["4", "0", "7", "Backspace", "9"], ["407", "409"], None),
+    ],
+)
+async def test_a_code_whose_last_character_was_taken_back_is_typed_whole(
+    browser, tmp_path, keys, taken, typed
+):
+    async with watched(browser, tmp_path / "t", CODE) as person:
+        await person.page.focus("input")
+        for key in keys:
+            await person.page.keyboard.press(key)
+        await person.page.wait_for_timeout(300)
+        left = await person.page.evaluate(
+            "[...document.querySelectorAll('input')].map((each) => each.value).join('')"
+        )
+        assert await person.page.evaluate("window.state") == taken
+        recording, trace = await person.done()
+    replayed, state = await _replay(browser, CODE, recording)
+    assert replayed.succeeded, replayed.failure
+    assert state[-1] == taken[-1]
+    assert left == ("40" if typed else "409")
+    fills = [(step.args or {}).get("value") for step in trace.steps if step.action_type == "fill"]
+    assert fills == (typed or ["4", "0", "9"])

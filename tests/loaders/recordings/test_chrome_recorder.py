@@ -30,7 +30,7 @@ FLOW: dict[str, Any] = {
         {"type": "click", "target": "main", "offsetX": 4, "offsetY": 9,
          "selectors": [['aria/Add[role="button"]'], ["tea-card", "button.add"]]},
         {"type": "change", "target": "main", "value": "2", "selectors": [["form > select"]]},
-        {"type": "click", "button": "secondary", "offsetX": 1, "offsetY": 1, "selectors": [["#x"]]},
+        {"type": "click", "button": "auxiliary", "offsetX": 1, "offsetY": 1, "selectors": [["#x"]]},
         {"type": "click", "frame": [0], "selectors": [['aria/Pay[role="button"]']], "offsetX": 1, "offsetY": 1},
         {"type": "doubleClick", "selectors": [["#cart"]], "offsetX": 1, "offsetY": 1},
         {"type": "keyDown", "key": "Control"}, {"type": "keyDown", "key": "s"}, {"type": "keyUp", "key": "Control"},
@@ -92,7 +92,7 @@ def test_steps_that_cannot_be_read_are_told_with_their_place(tmp_path):
         "steps[19]",
         "line 1, steps[20]",
     ]
-    assert "secondary" in told[0]
+    assert "auxiliary" in told[0]
     assert "frame [1, 0]" in told[4]
 
 
@@ -106,6 +106,12 @@ def test_a_file_that_is_no_recording_is_refused(tmp_path, text, place):
     file.write_text(text)
     with pytest.raises(UnreadableRecording, match=place):
         read_recording(file)
+
+
+def test_code_is_refused_with_the_command_that_reads_it(tmp_path):
+    (tmp_path / "recorded.py").write_text("page.goto('https://a.test/')\n")
+    with pytest.raises(UnreadableRecording, match="kb import"):
+        read_recording(tmp_path / "recorded.py")
 
 
 def _steps(folder: Path, *steps: dict[str, Any]) -> Any:
@@ -171,3 +177,34 @@ def test_other_tabs_and_pages_that_are_none_are_named_and_descriptions_kept(tmp_
         True,
         True,
     ]
+
+
+def test_the_right_button_is_a_right_click(tmp_path):
+    trace = _steps(tmp_path, {**_click(['aria/Row 1[role="row"]']), "button": "secondary"})
+    (step,) = trace.steps
+    assert (step.action_type, step.metadata["fingerprint"]["name"]) == ("right_click", "Row 1")
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["setViewport", "scroll", "waitForElement", "waitForExpression", "emulateNetworkConditions", "close", "navigate", "click",
+     "doubleClick", "hover", "change", "keyDown", "keyUp", "customStep", "somethingNew"],
+)  # fmt: skip
+def test_every_step_of_a_file_is_imported_named_or_needs_no_step(tmp_path, kind):
+    unneeded = {
+        "setViewport",
+        "scroll",
+        "waitForElement",
+        "waitForExpression",
+        "emulateNetworkConditions",
+        "close",
+        "keyUp",
+    }
+    trace = _steps(
+        tmp_path, {"type": kind, "url": "https://a.test/", "value": "x", "key": "Enter", **_target("#a")}
+    )
+    assert bool(trace.steps) + len(trace.metadata.get("problems", ())) == (0 if kind in unneeded else 1)
+
+
+def _target(css: str) -> dict[str, Any]:
+    return {"target": "main", "selectors": [[css]], "offsetX": 1, "offsetY": 1}

@@ -52,6 +52,16 @@ def test_a_secret_is_called_by_the_label_of_its_field():
     assert [each.name for each in make_portable(ActionGraph(nodes=(node,))).parameters] == ["password"]
 
 
+def test_a_secret_without_a_label_is_described_by_the_name_of_its_field_and_not_by_a_selector():
+    known = Fingerprint(role="textbox", tag="input", attributes={"name": "__login_password"})
+    target = Selector.model_validate(
+        {"strategies": [{"type": "xpath", "value": "//input[@name='__login_password']"}]}
+    )
+    node = ActionNode(action_type="fill", target=target, args={"value": REDACTED}, fingerprint=known)
+    (parameter,) = make_portable(ActionGraph(nodes=(node,))).parameters
+    assert (parameter.name, parameter.description) == ("login_password", "__login_password")
+
+
 def test_addresses_of_the_site_itself_lose_their_host_and_others_keep_it():
     graph = ActionGraph(nodes=(_go("http://a.test:80/x?q=1#y"), _go("http://a.test"), _go("http://b.test/z")))
     assert [node.args["url"] for node in make_portable(graph).actions()] == [

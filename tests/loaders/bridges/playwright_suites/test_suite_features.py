@@ -141,7 +141,12 @@ def _written(folder: Path, files: dict[str, str]) -> Path:
                 ("click", "#go", None),
                 ("click", "Terms", None),
             ],
-            ["a branch or loop", "`page.keyboard.press`", "`page.reload`"],
+            [
+                "a branch or loop",
+                "`page.keyboard.press`",
+                "`page.reload`",
+                "checks before the last action are not imported (lines 21)",
+            ],
         ),
         (
             TYPESCRIPT,
@@ -151,7 +156,7 @@ def _written(folder: Path, files: dict[str, str]) -> Path:
                 ("fill", "Password", "{password}"),
                 ("click", "save", None),
             ],
-            [],
+            ["checks before the last action are not imported (lines 5)"],
         ),
     ],
     ids=["python", "typescript"],
