@@ -46,7 +46,8 @@ def find_routes(
         search = fields.get(from_screen) if ROW in controls[0].element.selector.required_context else None
         onward[from_screen].append(RouteStep(controls[0], to_screen, _list_others(controls), search))
     routes: dict[str, list[Route]] = {name: [()] for name, url in screens.items() if url}
-    many = {each.screen.screen_id for each in placed if _shows_one_of_many(each.screen)}
+    shown = {each.screen.screen_id: each.screen for each in placed}
+    many = {name for name, screen in shown.items() if _shows_one_of_many(screen)}
     at_once = list(routes)
     while at_once:
         steps = [(at, step) for at in at_once for step in onward[at] if len(routes[at][0]) < LONGEST_ROUTE]
