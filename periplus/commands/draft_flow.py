@@ -12,6 +12,7 @@ from rich.markup import escape
 from agent.inferencer import InferenceFailed
 from kb_schema import KnowledgeBase
 from kb_schema.presentation_flows import PresentationFlow
+from kb_schema.text_similarity import is_destructive
 from kb_store import read_knowledge
 from loaders import read_knowledge_folder
 from loaders.edits.knowledge_edit import EditRefused
@@ -140,15 +141,40 @@ def _make_flow_id(website_id: str, goal: str | None) -> str:
 
 
 def _find_work(knowledge: KnowledgeBase, goal: str | None) -> tuple[str | None, list[str]]:
-    """Return the task or workflow that fits the goal best, or None; and the screens that do."""
+    """Return the task or workflow that fits the goal best, or None; and the screens that do.
+
+    What deletes or pays is shown only if the goal says that it does.
+    """
     if not goal:
         return None, []
     index = SearchIndex(knowledge)
     signing_in = knowledge.website.login_task_id
-    work = [hit.id for hit in index.hits(goal, 5, kinds=("task", "workflow")).hits if hit.id != signing_in]
+    hits = index.hits(goal, 5, kinds=("task", "workflow")).hits
+    work = [
+        each.id
+        for each in hits
+        if each.id != signing_in and (is_destructive(goal) or not _deletes(knowledge, each.id))
+    ]
     if work:
         return work[0], []
     return None, [hit.id for hit in index.hits(goal, MOST_MENTIONS, kinds=("screen",)).hits]
+
+
+def _deletes(knowledge: KnowledgeBase, work_id: str) -> bool:
+    """Return whether a task presses what deletes or pays: its name says so, or the element that a step uses."""
+    task = knowledge.tasks.get(work_id)
+    if task is None:
+        return is_destructive(work_id.replace("_", " "))
+    targets = {str(step.action.target) for step in task.steps}
+    pressed = (
+        element
+        for screen_id in knowledge.screens
+        for element in knowledge.elements(screen_id).values()
+        if element.element_id in targets
+    )
+    return is_destructive(task.name) or any(
+        each.destructive for element in pressed for each in element.affordances
+    )
 
 
 def _reword(flow: PresentationFlow, knowledge: KnowledgeBase, model: str) -> PresentationFlow:

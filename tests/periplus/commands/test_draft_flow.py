@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -93,3 +94,14 @@ def test_a_file_that_is_no_flow_is_refused(tmp_path):
     (tmp_path / "x.yaml").write_text("[]")
     with pytest.raises(UserError, match="is not one presentation flow"):
         read_flow(tmp_path / "x.yaml")
+
+
+def test_what_deletes_is_shown_only_if_the_goal_says_so(periplus, tmp_path):
+    shutil.copytree(HARBOUR, tmp_path / "kb")
+    (file,) = (each for each in (tmp_path / "kb").rglob("*.*") if "Cast off every boat" in each.read_text())
+    file.write_text(file.read_text().replace("Cast off every boat", "Delete every boat"))
+    for goal, shown in (("show how every boat is handled", False), ("show how to delete every boat", True)):
+        code, out, _ = periplus(
+            "draft-flow", "--folder", tmp_path / "kb", "--goal", goal, "--out", f"{shown}.yaml"
+        )
+        assert (code, "shows cast_off_all" in out) == (0, shown)
