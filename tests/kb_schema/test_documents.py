@@ -351,3 +351,35 @@ def test_an_unknown_field_names_the_nearest_field_by_its_words_or_the_part_that_
     with pytest.raises(KnowledgeError) as told:
         parse_document(document)
     assert fix in [each.fix for each in told.value.problems]
+
+
+@pytest.mark.parametrize(
+    ("parameter", "said"),
+    [
+        ({"type": "number", "default": "fast"}, "default: expected number, found 'fast'"),
+        ({"type": "boolean", "default": 2}, "default: expected boolean, found 2"),
+        ({"type": "number", "default": "fast", "secret": True}, "default: expected number"),
+        ({"type": "number", "default": "35"}, None),
+        ({"type": "array", "default": "a, b"}, None),
+        ({"type": "number", "default": "{speed}"}, None),
+        ({"type": "string", "default": "fast"}, None),
+    ],
+)
+def test_the_default_of_an_actions_parameter_has_its_type(parameter, said):
+    step = {"step": 1, "action": "click", "target": "{field_selector}"}
+    action = {
+        "type": "action",
+        "action_id": "a",
+        "name": "A",
+        "execution_steps": [step],
+        "parameters": {"p": parameter},
+    }
+    if said is None:
+        parse_document(action)
+        return
+    with pytest.raises(KnowledgeError) as told:
+        parse_document(action)
+    (problem,) = told.value.problems
+    assert problem.path == "$.parameters.p"
+    assert problem.message.startswith(said)
+    assert "fast" not in problem.message or not parameter.get("secret")
