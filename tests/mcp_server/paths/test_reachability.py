@@ -136,9 +136,7 @@ def composed():
     )  # fmt: skip
 
 
-async def test_every_store_answers_what_a_task_is_composed_of_over_several_levels_without_what_undoes_it(
-    stores,
-):  # noqa: F811
+async def test_every_store_answers_what_a_task_is_made_of_without_what_undoes_it(stores):  # noqa: F811
     await load_knowledge(stores.documents, stores.graph, composed())
     async with Client(create_server(StoreSource(stores.documents, stores.graph))) as client:
         answer = await called(client, "get_task_definition", task_id="party")
