@@ -229,7 +229,8 @@ async def test_a_later_strategy_of_the_selector_is_used_where_the_first_does_not
 
 
 async def test_a_fallback_action_that_the_step_tried_itself_is_no_other_approach(quick):
-    fallbacks = [{"action_type": "click", "target": "h1"}, {"action_type": "click", "target": "#add"}]
+    opening = {"action_type": "navigate", "target_screen": "boat_new", "method": "direct_url"}
+    fallbacks = [{"action_type": "no_op"}, opening]
     there = {"type": "on_screen", "screen_id": "boat_new", "timeout": 0.3}
     step = clicking("open", "#nothere", postconditions=[there], repeatable=True)
     step["action"]["fallback_actions"] = fallbacks
