@@ -9,8 +9,10 @@ from pydantic import Field, JsonValue, model_validator
 from kb_schema.action_calls import ExecutionStep
 from kb_schema.base import ActionRef, Document, LocalId, Model
 from kb_schema.conditions import Condition
+from kb_schema.declared_types import convert_parameter
 from kb_schema.effects import Effect
 from kb_schema.error_handling import ErrorRules
+from kb_schema.templates import variables
 
 
 class Parameter(Model):
@@ -21,6 +23,17 @@ class Parameter(Model):
     default: JsonValue = None
     description: str = ""
     secret: bool = False
+
+    @model_validator(mode="after")
+    def _default_has_the_type(self) -> Parameter:
+        template = isinstance(self.default, str) and variables(self.default)
+        if self.default is None or template or self.type == "string":
+            return self
+        try:
+            convert_parameter(self.type, self.default)
+        except ValueError as exc:
+            raise ValueError(f"default: expected {self.type}" if self.secret else f"default: {exc}") from None
+        return self
 
 
 class ActionReversal(Model):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from rapidfuzz import fuzz, process
@@ -262,43 +262,74 @@ def _message(item: Any) -> str:
 def _fix(item: Any, data: Any) -> str | None:
     kind, context = item["type"], item.get("ctx", {})
     if kind == "extra_forbidden":
-        given, known = str(item["loc"][-1]), set().union(*_list_fields())
-        beside = _fields_beside(item["loc"], data) - {given}
-        if near := did_you_mean(given, sorted(beside), close=_SAME if given in known else _CLOSE):
-            return near
-        if given in known:
-            return "it is a field of another place: move it there, or remove it"
-        return did_you_mean(given, sorted(known), close=_SAME) or "remove it"
+        given = str(item["loc"][-1])
+        return _suggest_field(given, _models_like(_node_at(item["loc"][:-1], data), given))
     if kind == "union_tag_invalid":
         tags = [tag.strip(" '") for tag in context["expected_tags"].split(",")]
         return did_you_mean(context["tag"], tags) or f"one of {', '.join(tags)}"
     return None
 
 
-def _fields_beside(location: Sequence[str | int], data: Any) -> set[str]:
-    """Return the fields of the models that have most of the fields beside an unknown one."""
+def _suggest_field(given: str, models: Sequence[type[BaseModel]]) -> str:
+    """Return what to do with an unknown field of one of the models.
+
+    A near field of its place comes first: by letters, then the only one that has its words (`elements`: `ui_elements`). Then
+    come the parts of the place that have it (`inputs`: `io_spec`).
+    """
+    known = set().union(*(_field_names(each) for each in _knowledge_models()))
+    beside = set().union(*(_field_names(each) for each in models)) - {given}
+    if near := did_you_mean(given, sorted(beside), close=_SAME if given in known else _CLOSE):
+        return near
+    words = set(given.split("_"))
+    longer = [each for each in beside if words < set(each.split("_"))]
+    if len(longer) == 1:
+        return f'did you mean "{longer[0]}"?'
+    if given not in known:
+        return did_you_mean(given, sorted(known), close=_SAME) or "remove it"
+    parts = sorted({f"`{part}`" for model in models for part in _parts_with(model, given)})
+    return f"it is a field of {' and of '.join(parts) or 'another place'}: move it there, or remove it"
+
+
+def _node_at(location: Sequence[str | int], data: Any) -> Any:
     node = data
-    for part in location[:-1]:
+    for part in location:
         if isinstance(node, Mapping) and part in node:
             node = node[part]
         elif isinstance(node, list | tuple) and isinstance(part, int) and part < len(node):
             node = node[part]  # other parts are names of union members
+    return node
+
+
+def _models_like(node: Any, unknown: str) -> list[type[BaseModel]]:
+    """Return the models that have most of the fields of an object, and not the unknown one; a union has several."""
     given = set(node) if isinstance(node, Mapping) else set()
-    models = _list_fields()
-    most = max((len(given & each) for each in models), default=0)
-    return set().union(*(each for each in models if len(given & each) == most))
+    names = {model: _field_names(model) for model in _knowledge_models()}
+    shared = {model: len(given & each) for model, each in names.items() if unknown not in each}
+    most = max(shared.values(), default=0)
+    return [model for model, count in shared.items() if count == most]
 
 
-def _list_fields() -> list[set[str]]:
-    """Return the names of the fields of each model of a knowledge base."""
-    found: list[set[str]] = []
+def _knowledge_models() -> list[type[BaseModel]]:
+    found: list[type[BaseModel]] = []
     todo: list[type[BaseModel]] = list(BaseModel.__subclasses__())
     while todo:
         model = todo.pop()
         todo += model.__subclasses__()
         if model.__module__.startswith("kb_schema."):
-            found.append({field.alias or name for name, field in model.model_fields.items()})
+            found.append(model)
     return found
+
+
+def _field_names(model: type[BaseModel]) -> set[str]:
+    return {field.alias or name for name, field in model.model_fields.items()}
+
+
+def _parts_with(model: type[BaseModel], field_name: str) -> Iterator[str]:
+    """Yield the fields of a model that hold one object, not a list, with a field of this name."""
+    for name, field in model.model_fields.items():
+        parts = [each for each in (field.annotation, *get_args(field.annotation)) if isinstance(each, type)]
+        if any(issubclass(each, BaseModel) and field_name in _field_names(each) for each in parts):
+            yield field.alias or name
 
 
 def _unknown_kind(data: Mapping[str, Any], source: str | None) -> Problem:

@@ -143,7 +143,7 @@ class RunResult(Model):
     outputs: dict[str, JsonValue] = Field(default_factory=dict)
     """The task's own outputs (WR `extractedData`), whatever the status."""
     error: str | None = None
-    """What ended the run."""
+    """What ended the run, else the first failure that it went on without."""
     errors: tuple[str, ...] = ()
     """Every error of the run, in order, those of steps that it went on without among them (WR 5.1)."""
     hint: str | None = None

@@ -204,8 +204,21 @@ class DismissedOverlay(Model):
     """The control in Playwright's Python."""
 
 
+class FailureKind(StrEnum):
+    """Why a step failed, for routing (PACTS 7.1; `not_scoped` is ours)."""
+
+    NONE = "none"
+    NOT_UNIQUE = "not_unique"
+    NOT_VISIBLE = "not_visible"
+    DISABLED = "disabled"
+    UNSTABLE = "unstable"
+    NOT_SCOPED = "not_scoped"
+    TIMEOUT = "timeout"
+    """The element did not appear in time, or the action or an expected outcome failed."""
+
+
 class MissingItem(Model):
-    """An element or an outcome that was not found before any test was written (PACTS 1.3)."""
+    """An element or an outcome that was not found, or could not be used, before any test was written (PACTS 1.3)."""
 
     step_idx: int
     intent: str
@@ -217,6 +230,18 @@ class MissingItem(Model):
     difference: OutcomeDifference | None = None
     """Of an outcome: expected and received. `reason` says the same as a sentence."""
     place: SourceLocation = Field(default_factory=SourceLocation)
+    failure: FailureKind = FailureKind.TIMEOUT
+    """Of an element that is there: why it could not be used. Else `timeout`."""
+    cover: str | None = None
+    """What lies over it."""
+    missing_option: str | None = None
+    options: tuple[str, ...] = ()
+    """The option that a list does not have, and those that it has."""
+
+    @property
+    def is_there(self) -> bool:
+        """Whether the element was found, or several that fit."""
+        return self.failure is not FailureKind.TIMEOUT or self.missing_option is not None
 
 
 class VerificationPlan(Model):
@@ -245,19 +270,6 @@ class VerificationPlan(Model):
 
 
 # -- execution (PACTS 4.4, 7.1) ---------------------------------------------------------------------
-
-
-class FailureKind(StrEnum):
-    """Why a step failed, for routing (PACTS 7.1; `not_scoped` is ours)."""
-
-    NONE = "none"
-    NOT_UNIQUE = "not_unique"
-    NOT_VISIBLE = "not_visible"
-    DISABLED = "disabled"
-    UNSTABLE = "unstable"
-    NOT_SCOPED = "not_scoped"
-    TIMEOUT = "timeout"
-    """The element did not appear in time, or the action or an expected outcome failed."""
 
 
 class ConsoleLine(Model):

@@ -72,6 +72,8 @@ class ActionRunner:
         self._session, self._engine, self._observer = session, engine, observer
         self._expecting: tuple[BaseCondition, ...] = ()
         self._asides = SideEffects(session)
+        self.tried_fallbacks: list[ActionCall] = []
+        """Fallback actions that were tried since the list was last emptied."""
 
     def expect(self, conditions: tuple[BaseCondition, ...], target: StepTarget | None = None) -> None:
         """Begin a step: `conditions` are its postconditions, `target` what it names by its own selector."""
@@ -91,6 +93,7 @@ class ActionRunner:
         """
         candidates = (call, *call.fallback_actions)
         for number, candidate in enumerate(candidates, start=1):
+            self.tried_fallbacks += candidates[number - 1 : number] if number > 1 else ()
             try:
                 await self._perform_one(candidate, values)
             except (PageError, StepFailed) as exc:

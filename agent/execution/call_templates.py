@@ -8,11 +8,11 @@ from typing import Any, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from agent.errors import StepFailed
-from agent.execution.declared_types import convert_parameter
 from kb_schema import action_types
 from kb_schema.action_calls import ActionCall
 from kb_schema.action_documents import Action, Parameter
 from kb_schema.conditions import BaseCondition, Condition
+from kb_schema.declared_types import convert_parameter
 from kb_schema.selectors import Selector, looks_like_css
 from kb_schema.tasks import Task
 from kb_schema.templates import (

@@ -53,6 +53,8 @@ class LoneAction:
 class ActionExecution(Protocol):
     """Performs single actions on the page (`action_runner.ActionRunner`)."""
 
+    tried_fallbacks: list[ActionCall]
+
     async def perform(self, call: ActionCall, values: Mapping[str, Any]) -> None:
         """Perform one call, with its fallback actions. Raises `StepFailed` or a `PageError`."""
 

@@ -33,6 +33,7 @@ from agent.execution.replanning.step_approaches import (
     StepApproach,
     is_counted_failure,
 )
+from agent.execution.replanning.strategies.alternative_selector import plan_fallback
 from agent.execution.replanning.suggested_elements import remember_suggested_element
 from agent.execution.results.completion_parts import build_completion_parts, leads_somewhere
 from agent.execution.results.task_completion import CompletionPart, is_enough
@@ -136,6 +137,7 @@ class ResilientStepRunner:
         try:
             if run.ledger.has_failed(attempt.approach.fingerprint):
                 return await self._skip_failed_approach(attempt)
+            self._engine.actions.tried_fallbacks.clear()
             async with self._within_time(attempt.step):
                 await self._engine.steps.run(run, index)
         except EarlierStepsNeeded as again:
@@ -282,6 +284,21 @@ class ResilientStepRunner:
         if is_counted_failure(error):
             self._note(attempt, "failed", error)
             await self._learn(attempt, error)
+            await self._note_tried_fallbacks(attempt, error)
+
+    async def _note_tried_fallbacks(self, attempt: _StepAttempt, error: Exception) -> None:
+        """Note the fallback actions that the step itself tried; they are no other approaches any more."""
+        run, step = attempt.run, attempt.run.authored(attempt.index)
+        if attempt.plan is not None:
+            return
+        for number, fallback in enumerate(step.action.fallback_actions, start=1):
+            if fallback not in self._engine.actions.tried_fallbacks:
+                continue
+            plan = plan_fallback(step, fallback, number)
+            run.use(attempt.index, plan)
+            self._note(await self._attempt(run, attempt.index), "failed", error)
+            run.restore(attempt.index)
+            run.ledger.offered.setdefault(attempt.approach.place, []).append(plan.label)
 
     # -- after a failure -------------------------------------------------------------------------
 

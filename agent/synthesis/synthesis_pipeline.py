@@ -25,6 +25,7 @@ from agent.synthesis.patterns.pattern_extraction import PatternExtractor
 from agent.synthesis.pipeline_config import EvaluationStrategy, PipelineConfig, SynthesisStrategy
 from agent.synthesis.synthesis_prompts import create_prompt_formatter
 from agent.synthesis.traces.input_data_generation import Data, SyntheticDataProvider
+from agent.synthesis.traces.target_conversion import LOST
 from agent.synthesis.traces.trace_collection import TraceCollector, TracedAgent
 from agent.synthesis.traces.trace_evaluation import ASKED, EvaluationResult, EvaluationRule, TraceEvaluator
 from agent.synthesis.traces.trace_pages import TracePages
@@ -183,6 +184,7 @@ class MetaAgentPipeline:
                 normal = normalize_traces(traces, config.custom_type_map)
             with _stage("target_conversion"):
                 converted = convert_targets(normal, pages)
+            lost = _list_lost_targets(result, converted)
             with _stage("understanding"):
                 mentions = analyze_mentions(converted, pages)
             result = replace(result, understanding=mentions)
@@ -199,7 +201,7 @@ class MetaAgentPipeline:
         return replace(
             result,
             graph=made.graph,
-            synthesis_report=made.report.add_warnings(_list_broken_rules(result)),
+            synthesis_report=made.report.add_warnings([*_list_broken_rules(result), *lost]),
             python_script=made.python_script,
             synthesis=made,
         )
@@ -287,6 +289,20 @@ def _stage(name: str) -> Iterator[None]:
         yield
     except Exception as exc:
         raise PipelineStageError(name, exc) from exc
+
+
+def _list_lost_targets(result: PipelineResult, converted: Sequence[ExecutionTrace]) -> list[str]:
+    names = name_traces(result.traces)
+    lost = {
+        each.trace_id: [step.metadata[LOST] for step in each.steps if LOST in step.metadata]
+        for each in converted
+    }
+    return [
+        f"{names[trace_id]}: {len(found)} targets are left to an agent: no stored page has exactly one element with "
+        f"`__id__` {', '.join(map(repr, found[:TOLD_TRACES]))}"
+        for trace_id, found in lost.items()
+        if found
+    ]
 
 
 def _list_broken_rules(result: PipelineResult) -> list[str]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from kb_schema.graph_documents import TaskDependency
+from kb_schema.tasks import Task
 from kb_schema.tool_answers import TaskPart
 from kb_schema.workflow_versions import list_named_parts
 from mcp_server.knowledge.compiled_view import KnowledgeView
@@ -37,6 +38,8 @@ def _list_direct(
     view: KnowledgeView, task_id: str, edges: list[TaskDependency]
 ) -> Iterator[tuple[str, Literal["runs", "depends_on"]]]:
     known = view.knowledge.workflows.get(task_id) or view.knowledge.tasks.get(task_id)
+    if isinstance(known, Task):  # what undoes a task is no part of it
+        known = known.model_copy(update={"reversible_by": None, "reversibility": None})
     for other in () if known is None else list_named_parts(known).tasks:
         if other in view.knowledge.tasks:
             yield other, "runs"

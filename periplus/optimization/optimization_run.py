@@ -9,6 +9,7 @@ import asyncio
 import configparser
 import hashlib
 import json
+import signal
 import subprocess
 import sys
 import tomllib
@@ -69,6 +70,7 @@ from periplus.optimization.requirement_verification import read_requirement_file
 from periplus.optimization.requirements_pipeline import run_pipeline
 from periplus.output_folder import prepare_output_folder
 from periplus.settings import load_settings
+from periplus.signals import on_signals
 
 REPORT = "optimization.json"
 """File in the output folder."""
@@ -158,9 +160,26 @@ async def run_optimization(
 ) -> OptimizationReport:
     """Optimize a suite and return the report, also written to the output folder.
 
-    Raises `UserError` for problems the caller can fix, `StoreError` if a store does not answer. On any error
-    the suite's files are unchanged.
+    Raises `UserError` for problems the caller can fix, `StoreError` if a store does not answer, `KeyboardInterrupt` on
+    SIGTERM. On any error the suite's files are unchanged, and its tests have ended.
     """
+    task, stopped = asyncio.current_task(), asyncio.Event()
+    assert task is not None  # noqa: S101 - a coroutine runs in one
+
+    def stop() -> None:
+        stopped.set()
+        task.cancel()
+
+    with on_signals(stop, signal.SIGTERM):
+        try:
+            return await _optimize_suite(settings, tell)
+        except asyncio.CancelledError:
+            if stopped.is_set():
+                raise KeyboardInterrupt from None
+            raise
+
+
+async def _optimize_suite(settings: OptimizeSettings, tell: Callable[[Event], None]) -> OptimizationReport:
     pipeline = settings.mode == "pipeline"
     root = (settings.root or (Path() if pipeline else find_pytest_root(settings.tests))).resolve()
     out = settings.out.resolve()

@@ -43,8 +43,11 @@ def print_run_result(console: Console, result: RunResult, path: Path) -> None:
         console.print(f"  {escape(result.error)}", soft_wrap=True, highlight=False)
     if result.error and result.hint:
         console.print(f"  [green]-> {escape(result.hint)}[/]", soft_wrap=True)
-    for each in [each for each in result.errors if each != result.error][:MOST_ERRORS]:
-        console.print(f"  [dim]before:[/] {escape(each)}", soft_wrap=True, highlight=False)
+    told = result.errors.index(result.error) if result.error in result.errors else len(result.errors)
+    others = [(number < told, each) for number, each in enumerate(result.errors) if number != told]
+    for earlier, each in others[:MOST_ERRORS]:
+        when = "before" if earlier else "after it"
+        console.print(f"  [dim]{when}:[/] {escape(each)}", soft_wrap=True, highlight=False)
     console.print(_steps(result))
     _print_missing_results(console, result)
     _print_attempts(console, result)

@@ -75,6 +75,8 @@ class GeneratedTestProver:
                 return GeneratedTestProof(status="failed", reason=f"pytest took more than {PROOF_S:.0f} s")
         if ended.passed:
             return GeneratedTestProof(status="proved")
+        if ended.ended_by is not None:
+            return _not_proved(f"pytest was ended by signal {ended.ended_by}")
         lines = [each[1:].strip() for each in ended.said.splitlines() if each.startswith("E ")]
         return GeneratedTestProof(
             status="failed", reason=" ".join(lines[:3])[:_MOST] or ended.summary[:_MOST]

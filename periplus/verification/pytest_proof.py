@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import importlib.util
 import os
 import re
@@ -14,6 +15,7 @@ from pathlib import Path
 from agent.browser.launch import find_chromium
 from agent.redaction import redact_known
 from agent.verification.graph.suite_folder import TESTS
+from kb_schema.operating_system import end_process_group
 from periplus.errors import UserError
 
 _SUMMARY = re.compile(r"=+ (.*?) =+\s*$")
@@ -29,6 +31,8 @@ class PytestProof:
     summary: str
     said: str
     """The output, without secrets."""
+    ended_by: int | None = None
+    """The signal that ended pytest: the result says nothing about the tests."""
 
 
 def list_missing_packages() -> list[str]:
@@ -87,15 +91,18 @@ async def run_pytest(
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
+        start_new_session=True,  # a signal to this process is not for it: it would end as a red test
     )
     try:
         output, _ = await process.communicate()
     finally:
         if process.returncode is None:
-            process.kill()
+            with contextlib.suppress(ProcessLookupError):
+                end_process_group(process.pid, at_once=True)
             await process.wait()
     said = redact_known(output.decode(errors="replace"))[-_KEPT:]
     lines = [line for line in said.splitlines() if line.strip()]
     last = lines[-1] if lines else f"pytest ended with code {process.returncode}"
     found = _SUMMARY.match(last)
-    return PytestProof(process.returncode == 0, found[1] if found else last, said)
+    ended_by = -process.returncode if process.returncode is not None and process.returncode < 0 else None
+    return PytestProof(process.returncode == 0, found[1] if found else last, said, ended_by)

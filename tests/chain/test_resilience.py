@@ -228,6 +228,24 @@ async def test_a_later_strategy_of_the_selector_is_used_where_the_first_does_not
     assert_within_limits(result)
 
 
+async def test_a_fallback_action_that_the_step_tried_itself_is_no_other_approach(quick):
+    opening = {"action_type": "navigate", "target_screen": "boat_new", "method": "direct_url"}
+    fallbacks = [{"action_type": "no_op"}, opening]
+    there = {"type": "on_screen", "screen_id": "boat_new", "timeout": 0.3}
+    step = clicking("open", "#nothere", postconditions=[there], repeatable=True)
+    step["action"]["fallback_actions"] = fallbacks
+    knows(quick, TO_QUAY, step)
+    result = await TaskRunner(quick).run_task("t")
+    assert result.complete, result.error
+    assert [(each.approach, each.detail, each.outcome) for each in result.tried] == [
+        ("authored", "", "failed"),
+        ("other_selector", "fallback action 1", "failed"),
+        ("other_selector", "fallback action 2", "worked"),
+    ]
+    assert result.replans == 1
+    assert_within_limits(result)
+
+
 async def test_what_an_element_says_of_repeating_holds_for_all_its_strategies(browser, tmp_path, impatient):
     element = {
         "element_id": "title", "type": "button", "affordances": [{"action_type": "click", "idempotent": True}],

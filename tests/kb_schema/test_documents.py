@@ -334,3 +334,52 @@ def test_an_unknown_field_is_compared_with_the_fields_of_its_place(field, fix):
     with pytest.raises(KnowledgeError) as told:
         parse_document({"type": "task", "task_id": "t", "name": "T", "steps": [step]})
     assert [(each.path, each.fix) for each in told.value.problems] == [(f"$.steps[0].{field}", fix)]
+
+
+@pytest.mark.parametrize(
+    ("document", "fix"),
+    [
+        ({"type": "screen", "screen_id": "s", "name": "S", "elements": []}, 'did you mean "ui_elements"?'),
+        ({"type": "task", "task_id": "t", "name": "T", "inputs": []},
+         "it is a field of `io_spec` and of `read_back` and of `reversibility`: move it there, or remove it"),
+        ({"type": "transition", "_from": "screen/a", "_to": "screen/b", "estimated_ms": 3},
+         "it is a field of `cost`: move it there, or remove it"),
+        ({"type": "workflow", "workflow_id": "w", "name": "W", "colour": "red"}, "remove it"),
+    ],
+)  # fmt: skip
+def test_an_unknown_field_names_the_nearest_field_by_its_words_or_the_part_that_has_it(document, fix):
+    with pytest.raises(KnowledgeError) as told:
+        parse_document(document)
+    assert fix in [each.fix for each in told.value.problems]
+
+
+@pytest.mark.parametrize(
+    ("parameter", "said"),
+    [
+        ({"type": "number", "default": "fast"}, "default: expected number, found 'fast'"),
+        ({"type": "boolean", "default": 2}, "default: expected boolean, found 2"),
+        ({"type": "number", "default": "fast", "secret": True}, "default: expected number"),
+        ({"type": "number", "default": "35"}, None),
+        ({"type": "array", "default": "a, b"}, None),
+        ({"type": "number", "default": "{speed}"}, None),
+        ({"type": "string", "default": "fast"}, None),
+    ],
+)
+def test_the_default_of_an_actions_parameter_has_its_type(parameter, said):
+    step = {"step": 1, "action": "click", "target": "{field_selector}"}
+    action = {
+        "type": "action",
+        "action_id": "a",
+        "name": "A",
+        "execution_steps": [step],
+        "parameters": {"p": parameter},
+    }
+    if said is None:
+        parse_document(action)
+        return
+    with pytest.raises(KnowledgeError) as told:
+        parse_document(action)
+    (problem,) = told.value.problems
+    assert problem.path == "$.parameters.p"
+    assert problem.message.startswith(said)
+    assert "fast" not in problem.message or not parameter.get("secret")

@@ -15,17 +15,16 @@ def describe_goal(work: Task | Workflow) -> str:
 
 
 def list_errors(records: Sequence[StepRecord], final: str | None) -> tuple[str, ...]:
-    """Return the first error of each step in order, each with its step, then what ended the run.
+    """Return the first error of each step in order, each with its step, and the run's own error.
 
-    The error that ended the run is told once, at the end.
+    The run's own error is told once: at the place of its step, else at the end. A run that continued without a step has later ones.
     """
     first: dict[tuple[str, str], str] = {}
     for each in records:
         if each.error is not None:
             first.setdefault((each.task_id, each.step_id), each.error)
     found = [
-        f"step {task_id}.{step_id}: {error}"
+        final if final is not None and error in final else f"step {task_id}.{step_id}: {error}"
         for (task_id, step_id), error in first.items()
-        if final is None or error not in final
     ]
-    return (*found, *([] if final is None else [final]))
+    return tuple(dict.fromkeys([*found, *([] if final is None else [final])]))

@@ -44,6 +44,8 @@ STRATEGY_PRIORITY = (
 """Strategy types, most stable first (MA 6)."""
 ELEMENT = "element_tag"
 """Metadata key of a step: tag and attributes of its element, without the session id (MA rule b)."""
+LOST = "lost_session_id"
+"""Metadata key of a step: the session id that its page does not have, or has more than once."""
 
 _RANK = {name: rank for rank, name in enumerate(STRATEGY_PRIORITY)}
 _ATTRIBUTE = re.compile(r"""\s+([^\s=>"'/]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>"']+)))?""")
@@ -123,6 +125,7 @@ class TargetStrategyConverter:
         tag = None if html is None else _opening_tag(html, session)
         told = {} if tag is None else {ELEMENT: tag.signature}
         target = (self._met_before(step, tag) if tag is not None else None) or self.convert(step)
+        told |= {LOST: session} if target.strategies[0].type == "agent" else {}
         return step.model_copy(update={"target": target, "metadata": {**step.metadata, **told}})
 
     def convert(self, trace_action: TraceStep) -> Selector:

@@ -12,6 +12,7 @@ from kb_schema.execution_traces import TraceStep
 from kb_schema.page_snapshots import PageSnapshot
 from kb_schema.selectors import Selector
 from kb_schema.url_patterns import is_id_segment, path_of
+from web_pages.accessible_names import name_of
 from web_pages.element_tree import Element
 from web_pages.page_limits import PageRefused
 from web_pages.page_profiles import PageProfile, build_page_profile
@@ -42,6 +43,12 @@ class TracePage:
     def profile(self) -> PageProfile:
         """The profile of the page's visible content."""
         return build_page_profile(self.stored)
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The accessible names of its visible elements."""
+        elements = (element for root in self.stored.roots for element in root.elements)
+        return frozenset(name_of(element) for element in elements if visible(element))
 
     def find(self, selector: Selector) -> Element | None:
         """Return the element that a selector matches uniquely, else None."""

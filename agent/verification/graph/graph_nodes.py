@@ -22,6 +22,7 @@ from agent.verification.graph.phase_page import (
     PhasePage,
     VerificationTarget,
     find_missing_kind,
+    list_unusable_facts,
 )
 from agent.verification.graph.suite_folder import GeneratedTest
 from agent.verification.graph.verification_events import Healed, PhaseBegan, StepVerified, VerdictGiven
@@ -181,7 +182,8 @@ class VerificationNodes:
         lost = plan.missing[0]
         if plan.unmet is None:
             name = lost.intent or lost.what
-            note = f"no test: step {lost.step_idx + 1} ({name}) was not found on the page"
+            why = lost.reason if lost.is_there else "was not found on the page"
+            note = f"no test: step {lost.step_idx + 1} ({name}) {why}"
             return context.with_changes(notes=(*context.notes, note))
         steps = (*plan.steps, plan.unmet)
         done = plan.requirement.model_copy(update={"steps": tuple(each.intent for each in steps)})
@@ -423,8 +425,9 @@ def _with_heal_rounds(context: VerificationContext, rounds: int) -> Verification
 def _build_missing_evidence(plan: VerificationPlan) -> FailureEvidence:
     """Evidence for a missing element or outcome, from the plan alone."""
     first = plan.missing[0]
+    known: dict[str, Any] = {"failure": FailureKind.TIMEOUT, **list_unusable_facts(first)}
     return FailureEvidence(
-        failure=FailureKind.TIMEOUT,
+        **known,
         what=find_missing_kind(first),
         alike=first.nearest,
         step_idx=first.step_idx,

@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from playwright.async_api import Browser, StorageState
 
@@ -141,6 +141,16 @@ def find_missing_kind(missing: MissingItem) -> Literal["action", "outcome", "pag
     return "action" if missing.what == "element" else "outcome"
 
 
+def list_unusable_facts(missing: MissingItem) -> dict[str, Any]:
+    """Return the fields of `FailureEvidence` about an element that is there and could not be used."""
+    facts: dict[str, Any] = (
+        {} if not missing.is_there else {"failure": missing.failure, "cover": missing.cover}
+    )
+    if missing.missing_option is not None:
+        facts |= {"missing_option": missing.missing_option, "options": missing.options, "matched": 1}
+    return facts
+
+
 class BrowserPhasePage:
     """The page of a phase in a real browser (`PhasePage`). Reports name its screenshots below `shots`."""
 
@@ -166,6 +176,7 @@ class BrowserPhasePage:
             message=missing.reason,
             expected=outcome.value if outcome is not None else None,
             difference=missing.difference,
+            **list_unusable_facts(missing),
         )
         failed = ExecutedStep(
             step_idx=missing.step_idx,

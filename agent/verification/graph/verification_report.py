@@ -84,7 +84,17 @@ def redact_report(report: VerdictReport, redact: Callable[[Any], Any]) -> Verdic
                 for each in report.heal_events
             ),
             "missing": tuple(
-                _redact_fields(each, redact, "what", "reason", "nearest", "difference")
+                _redact_fields(
+                    each,
+                    redact,
+                    "what",
+                    "reason",
+                    "nearest",
+                    "difference",
+                    "cover",
+                    "missing_option",
+                    "options",
+                )
                 for each in report.missing
             ),
             "console": tuple(_redact_fields(each, redact, "text", "url") for each in report.console),

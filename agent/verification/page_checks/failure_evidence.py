@@ -83,6 +83,16 @@ def failure_of(error: Exception) -> FailureKind:
     return _POINTS[error.point] if isinstance(error, GateFailed) else FailureKind.TIMEOUT
 
 
+def describe_unusable_element(error: Exception) -> dict[str, Any]:
+    """Return why an element that is there could not be used, as fields of `FailureEvidence` and `MissingItem`."""
+    known: dict[str, Any] = {"failure": failure_of(error)}
+    if isinstance(error, GateFailed) and error.cover is not None:
+        known["cover"] = error.cover.described
+    if isinstance(error, OptionMissing):
+        known |= {"missing_option": error.option, "options": error.options}
+    return known
+
+
 def shown_value(intent: RequirementStep) -> str:
     """Return a step's value for reports: of files to upload the names, without the folders of this machine."""
     value = intent.value or ""
@@ -204,7 +214,7 @@ async def build_action_failure(
 ) -> FailureEvidence:
     """Return the evidence of a failed action; the values of `step` are filled in."""
     known: dict[str, Any] = {
-        "failure": failure_of(error),
+        **describe_unusable_element(error),
         "what": "page" if isinstance(error, NavigationFailed) else "action",
         "step_idx": step.step_idx,
         "action": step.intent.action,
@@ -216,11 +226,9 @@ async def build_action_failure(
         known["compared"] = max(0, site_page.compared - 1)  # without the one that failed
     if isinstance(error, GateFailed):
         site_page.cover = error.cover
-        known["cover"] = error.cover.described if error.cover else None
         known["moving"] = error.point is GatePoint.UNSTABLE
     if isinstance(error, OptionMissing):
-        known |= {"missing_option": error.option, "options": error.options, "matched": 1}
-        return await collect_evidence(site_page, **known)
+        return await collect_evidence(site_page, **known, matched=1)
     if isinstance(error, PageGone | NavigationFailed):
         known["reachable"] = await is_site_reachable(site_page)
     if step.selector is not None and _alive(site_page):

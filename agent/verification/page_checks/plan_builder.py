@@ -7,11 +7,12 @@ reports what is on the page instead.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import PurePath
+from typing import Any
 
 from playwright.async_api import Error as DriverError
 
@@ -38,6 +39,7 @@ from agent.verification.page_checks.element_discovery import (
     needs_element,
     texts_like,
 )
+from agent.verification.page_checks.failure_evidence import describe_unusable_element
 from agent.verification.page_checks.outcome_differences import describe_difference, describe_unfound
 from agent.verification.page_checks.outcome_frames import find_outcome_frames
 from agent.verification.page_checks.page_identity import read_page_identity
@@ -48,6 +50,7 @@ from kb_schema.expected_outcomes import JUDGED, OUTCOMES
 from kb_schema.placeholders import SecretMissing
 from kb_schema.verification import (
     ExpectedOutcome,
+    FailureKind,
     MissingItem,
     OutcomeDifference,
     PlanCheck,
@@ -75,8 +78,11 @@ class _ElementMissing(Exception):
         reason: str,
         nearest: Sequence[str] = (),
         difference: OutcomeDifference | None = None,
+        unusable: Mapping[str, Any] | None = None,
     ) -> None:
+        """`unusable`: why an element that is there cannot be used, as fields of `MissingItem`."""
         super().__init__(reason)
+        self.unusable = dict(unusable or {})
         self.what, self.reason, self.nearest = what, reason, tuple(nearest)
         self.difference = difference
         self.checks: dict[int, PlanCheck] = {}
@@ -109,7 +115,11 @@ class _PlanBuilder:
                     with site_page.within(intent):
                         self._steps.append(await self._step(number, intent))
             except (_ElementMissing, PageError, SecretMissing) as exc:
-                missed = exc if isinstance(exc, _ElementMissing) else _ElementMissing("element", str(exc))
+                missed = (
+                    exc
+                    if isinstance(exc, _ElementMissing)
+                    else _ElementMissing("element", str(exc), unusable=describe_unusable_element(exc))
+                )
                 unmet = missed.unmet
                 missing.append(
                     MissingItem(
@@ -120,6 +130,10 @@ class _PlanBuilder:
                         reason=site_page.redact(missed.reason),
                         nearest=tuple(map(site_page.redact, missed.nearest)),
                         difference=missed.difference and site_page.redacted(missed.difference),
+                        **{
+                            name: value if name == "failure" else site_page.hidden.redact(value)
+                            for name, value in missed.unusable.items()
+                        },
                     )
                 )
                 break
@@ -265,7 +279,8 @@ class _PlanBuilder:
         longest = policy.same_page_s if found.several else policy.find_s
         left = longest - (time.monotonic() - began)
         if left <= 0 or self.site_page.page.url.startswith(check_evaluation.BROWSERS_OWN_ERROR):
-            raise _ElementMissing("element", found.reason, found.nearest)
+            unusable = {"failure": FailureKind.NOT_UNIQUE} if found.several else None
+            raise _ElementMissing("element", found.reason, found.nearest, unusable=unusable)
         await wait_for_change(self.site_page.page, left, revision)
 
     def _coming(self, number: int) -> list[ElementDescription]:

@@ -174,7 +174,11 @@ def _several(case: StepFailureCase) -> Iterator[RuleFinding]:
         case,
         LIKELY if case.failure is FailureKind.NOT_UNIQUE else KIND,
         f"{count} fit {case.element}",
-        (f"the selector of {case.element} leads to {count}",),
+        (
+            f"{case.element} may mean {', '.join(map(quote_excerpt, case.evidence.alike[:_MOST_ALIKE])) or count}"
+            if case.evidence.matched is None
+            else f"the selector of {case.element} leads to {count}",
+        ),
         f"Say which {case.element} is meant: with its region (`{case.name.partition('@')[0] or 'Element'}@Region`), or with a "
         "locator that has only one match.",
     )

@@ -91,3 +91,14 @@ def test_pages_of_traces_that_a_caller_hands_over_are_chained():
     result = g.induce([g.trace_of(steps, number) for number in range(2)])
     assert result.synthesis_report.agent_node_count == 0
     assert "go" in str(list(result.graph.actions())[-1].target)
+
+
+def test_session_ids_that_no_stored_page_has_are_told_with_their_trace():
+    page = (
+        '<html><body><button __id__="__id__7">Go</button><button __id__="8" id="b">On</button></body></html>'
+    )
+    steps = [TraceStep(action_type="click", target=f"__id__{number}", html_before=page) for number in (7, 8)]
+    warnings = g.induce([g.trace_of(steps, number) for number in range(2)]).synthesis_report.warnings
+    told = [each for each in warnings if "left to an agent: no stored page" in each]
+    assert len(told) == 2
+    assert all("1 targets" in each and each.endswith("`__id__` '7'") for each in told)

@@ -23,10 +23,11 @@ class AlternativeSelector:
 
     async def plans(self, failure: UnresolvedStepFailure) -> Sequence[StepReplan]:
         """Return plans in that order."""
-        step, call = failure.step, failure.step.action
+        step = failure.step
+        call = step.action.model_copy(update={"fallback_actions": ()})  # they are plans of their own
         found = [
-            _plan(step, fallback, f"fallback action {number}")
-            for number, fallback in enumerate(call.fallback_actions, start=1)
+            plan_fallback(step, fallback, number)
+            for number, fallback in enumerate(step.action.fallback_actions, start=1)
         ]
         elements = await _elements(failure)
         own = elements.get(call.target) if isinstance(call.target, str) else None
@@ -105,6 +106,11 @@ def _named(selector: Selector) -> str:
         exclude={"type", "meta", "confidence", "fallback", "parameters", "required_context"},
     )
     return " ".join([strategy.type, *(str(value) for value in fields.values())])
+
+
+def plan_fallback(step: TaskStep, fallback: ActionCall, number: int) -> StepReplan:
+    """Return the plan that performs the step's fallback action of this number, from 1."""
+    return _plan(step, fallback, f"fallback action {number}")
 
 
 def _plan(step: TaskStep, call: ActionCall, detail: str) -> StepReplan:

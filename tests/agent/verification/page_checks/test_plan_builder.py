@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import socket
 
+import pytest
+
 from agent.verification.graph.phase_page import BrowserPhasePage
 from agent.verification.page_checks import FailedStep, build_plan, execute_step, open_first_page
 from agent.verification.root_cause import classify
@@ -184,3 +186,33 @@ async def test_a_site_that_does_not_answer_is_named_by_its_own_address(open_site
     assert missing.what == "page"
     assert (root.class_, root.message) == ("env_fault", f"{nowhere}/orders does not answer")
     assert "chrome-error" not in root.model_dump_json()
+
+
+@pytest.mark.parametrize(
+    ("html", "step", "expected", "says"),
+    [
+        ("<button disabled>Go</button>", "Go | click | ", "enablement_issue", "“Go” is disabled"),
+        (
+            "<style>@keyframes m {to {left: 90px}} button {position: relative; animation: m .7s infinite}</style><button>Go</button>",
+            "Go | click | ", "timing_instability", "“Go” never came to rest",
+        ),
+        ("<button>Go</button><p>Or</p><button>Go</button>", "Go | click | ", "selector_drift", "several elements fit “Go”"),
+        (
+            "<label>Size <select><option>Small</option></select></label>",
+            "Size | select | Huge", "data_issue", "Huge",
+        ),
+        ("<button>Other</button>", "Go | click | ", "selector_drift", "“Go” is not found"),
+    ],
+)  # fmt: skip
+async def test_the_cause_of_an_element_that_is_there_and_cannot_be_used_says_so(
+    site, open_site_page, html, step, expected, says
+):
+    site.page("/", html)
+    async with open_site_page(policy=HASTY) as site_page:
+        built = await BrowserPhasePage(site_page, "shots").build(requirement(step))
+    failure = built.evidence.failure
+    evidence = built.evidence.model_copy(
+        update={"failure": FailureKind.TIMEOUT if failure is FailureKind.NONE else failure}
+    )
+    cause = classify(evidence)
+    assert (cause.class_, says in cause.message) == (expected, True), cause
