@@ -194,6 +194,9 @@ class ActPermissions:
         return MAY
 
     def _judge_entry(self, name: str, action: str, value: str | None) -> ActJudgement:
+        harm = _find_harm_in_entry(name, action, value)
+        if harm is not None:
+            return self._ask(harm[1], harm[0], name)
         if action in ("check", "uncheck"):
             unsaid = _content(name) - self._implied() - NEUTRAL
             return MAY if not unsaid else self._ask(f"the sentence does not imply {name!r}", VALUES, name)
@@ -267,3 +270,15 @@ def _find_harm(
         return danger[0], f"the address of {name!r} {danger[0].replace('_', ' ')} ({danger[1]})"
     told = find_harm_around(name, around)
     return None if told is None else (told[0], f"{name!r} {told[0].replace('_', ' ')} ({told[1]})")
+
+
+def _find_harm_in_entry(name: str, action: str, value: str | None) -> tuple[str, str] | None:
+    """Return the danger of an option that is chosen, or of a box that is ticked, and what shows it; None if nothing does.
+
+    The page may act at once, or the next press may be called `Go`. Boxes such as `Send me news` are settings.
+    """
+    said = {"select_option": value or "", "check": name}.get(action, "")
+    harm = find_harm_in_words(said)
+    if harm is None or (action == "check" and harm[0] == "sends"):
+        return None
+    return harm[0], f"{said!r} {harm[0].replace('_', ' ')} ({harm[1]})"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Literal
 
-from agent.sentences.sentence_words import SMALL, stem
+from agent.sentences.sentence_words import DETERMINERS, SMALL, stem
 from agent.synthesis.utterances.utterance_words import UtteranceWord
 from kb_schema.base import Model
 from kb_schema.io_specs import InputSpec
@@ -28,6 +28,7 @@ _LONGEST_OPTION = 3
 """Words; a longer part of a description is no option."""
 _GENERIC = frozenset(["new", "target", "row"])
 _DATE_NOTE = re.compile(r"MM/DD/YYYY|YYYY-MM-DD|DD\.MM\.YYYY")
+_UNTELLING = frozenset(map(stem, DETERMINERS))
 _YES = frozenset(["true", "false", "yes", "no", "on", "off"])
 
 
@@ -53,7 +54,7 @@ class TaskInput(Model):
         found = {tuple(map(stem, whole)), tuple(stem(each) for each in whole if stem(each) not in self.head)}
         if len(told) <= _LONGEST_OPTION:
             found.add(tuple(map(stem, told)))
-        return tuple(sorted(filter(None, found), key=lambda each: (-len(each), each)))
+        return tuple(sorted(filter(_says_something, found), key=lambda each: (-len(each), each)))
 
     @cached_property
     def options(self) -> tuple[str, ...]:
@@ -106,6 +107,10 @@ class TaskInput(Model):
         if self.example is not None:
             return value.text if _shape(value.text) == self.example else None
         return value.text
+
+
+def _says_something(label: tuple[str, ...]) -> bool:
+    return not all(each in _UNTELLING or each.isdigit() for each in label)
 
 
 def _shape(text: str) -> str:

@@ -92,3 +92,18 @@ def test_a_secret_is_never_taken_from_a_sentence() -> None:
     )
     found = bind_sentence('Enter the vault with "1234"', [secret])
     assert "1234" not in str([found.task, *found.similar])
+
+
+def test_an_input_with_a_name_that_says_nothing_has_no_label() -> None:
+    edit = _workflow("edit_profile", 'Update your {your} to "{your_2}".', "your", "your_2")
+    assert bind_sentence("Change your profile visibility to 'Private'.", [edit]).task is None
+    told = bind_sentence("Update your 'Bio' to 'Sailor'.", [edit]).task
+    assert told is not None
+    assert told.values == {"your": "Bio", "your_2": "Sailor"}
+
+
+def test_an_input_that_a_preposition_names_keeps_its_label() -> None:
+    move = _workflow("move_file", "Relocate {from} {to} now", "from", "to")
+    told = bind_sentence("move the file from 'Inbox' to 'Archive'", [move]).task
+    assert told is not None
+    assert told.values == {"from": "Inbox", "to": "Archive"}

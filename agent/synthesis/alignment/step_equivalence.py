@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, pairwise
 
 from agent.healing.fingerprint_comparison import describe_verb_conflict
 from agent.synthesis.traces.element_fingerprints import FINGERPRINT
@@ -32,6 +32,8 @@ from kb_schema.selectors import (
 )
 from kb_schema.templates import as_text
 from kb_schema.text_similarity import meanings, words
+from web_pages.page_texts import squeeze, text_of
+from web_pages.visibility import visible
 
 SAME_PLACE = 0.25
 """People drop at slightly different places: up to this fraction of the element's size they mean the same."""
@@ -251,12 +253,58 @@ def _join_items(
             for skeleton in alike_here:
                 alike[skeleton].add(name)
     candidates = sorted({name for names in alike.values() if len(names) > 1 for name in names})
+    items: dict[str, list[str]] = defaultdict(list)
     for name in candidates:
         told = (build_item_token(step, pages, earlier) for step, earlier in samples[name])
         token = next((each for each in told if each is not None), None)
         if token is not None:
-            classes.join([name, token])
+            items[token].append(name)
+    for token, names in items.items():
+        if not _is_fixed_way(frozenset(names), rows, heads, classes, pages):
+            classes.join([*names, token])
     _join_single_choices(rows, heads, classes)
+
+
+def _is_fixed_way(
+    names: frozenset[str],
+    rows: Sequence[Sequence[TraceStep]],
+    heads: Sequence[Sequence[str]],
+    classes: _TokenClasses,
+    pages: TracePages,
+) -> bool:
+    """Whether these are no rows of a list, but entries of menus that open each other, such as `Snooze` and `Pick a date`.
+
+    Every run chose the same ones once, in the same order, directly after each other, and the page on which one was chosen
+    has not the next.
+    """
+    places = [[at for at, head in enumerate(row) if classes.name(head) in names] for row in heads]
+    chosen = [[classes.name(row[at]) for at in here] for row, here in zip(heads, places, strict=True)]
+    first = chosen[0]
+    if (
+        len(rows) < 2
+        or len(first) < 2
+        or len(set(first)) < len(first)
+        or any(each != first for each in chosen)
+    ):
+        return False
+    return all(
+        at == before + 1 and _hides(row[before], row[at], pages)
+        for row, here in zip(rows, places, strict=True)
+        for before, at in pairwise(here)
+    )
+
+
+def _hides(step: TraceStep, later: TraceStep, pages: TracePages) -> bool:
+    """Whether the page of a step was recorded, and has nothing like the target of a later one, with its words."""
+    page, found = pages.get(step.html_before, step.source_url), pages.find_target(later)
+    if page is None or found is None:
+        return False
+    element = found[1]
+    said = squeeze(text_of(element, everything=True))
+    there = (each for root in page.stored.roots for each in root.elements if each.tag == element.tag)
+    return bool(said) and not any(
+        squeeze(text_of(each, everything=True)) == said and visible(each) for each in there
+    )
 
 
 def _list_kinds(step: TraceStep) -> Iterator[str]:

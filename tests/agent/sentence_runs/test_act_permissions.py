@@ -180,3 +180,38 @@ def test_what_leaves_a_dialog_that_deletes_does_no_harm(label):
     asking = PressSurroundings(dialog="Delete your account?")
     assert find_harm_around(label, asking) is None
     assert find_harm_around("Yes, I am sure", asking) is not None
+
+
+@pytest.mark.parametrize(
+    ("label", "action", "value", "allow"),
+    [
+        ("Action", "select_option", "Delete selected agents", "deletes"),
+        ("Aktion", "select_option", "Agenten löschen", "deletes"),
+        ("Next step", "select_option", "Pay now", "pays"),
+        ("Delete all data", "check", None, "deletes"),
+    ],
+)
+def test_an_option_or_a_box_that_does_harm_by_its_words_needs_a_yes_whatever_the_sentence_says(
+    label, action, value, allow
+):
+    told = f"{SENTENCE}, {label}: {value}"
+    for allowed, may in (((), False), (("values",), False), ((allow,), True), ((label.casefold(),), True)):
+        judged = ActPermissions(told, PLAN, {}, frozenset(allowed)).judge(
+            control(label, role="combobox"), action, value, PAGE
+        )
+        assert judged.may is may
+        assert judged.allow == ("" if may else allow)
+
+
+@pytest.mark.parametrize(
+    ("label", "action", "value"),
+    [
+        ("Send me news", "check", None),
+        ("Delete all data", "uncheck", None),
+        ("Voice", "select_option", "Calm"),
+        ("Reason", "fill", "Delete all data"),
+    ],
+)
+def test_settings_texts_and_other_options_of_the_sentence_ask_nothing(label, action, value):
+    told = f"{SENTENCE}, {label}: {value}"
+    assert ActPermissions(told, PLAN).judge(control(label, role="combobox"), action, value, PAGE).may

@@ -99,6 +99,34 @@ def test_two_presses_of_one_id_with_other_words_are_no_loop():
     assert pressed == ["Create", "Submit Changes"]
 
 
+def _snoozes(number: int, word: str, *, at_once: bool) -> sample_pages.Person:
+    """Types a word, opens a menu, chooses an entry that opens another menu, and one of that. `at_once`: one menu has all."""
+    person = sample_pages.Person(f"snooze{number}", {}, "snooze one", number)
+    menus = [["Mark read", "Snooze", "Mute"], ["Tomorrow", "Next week", "Pick a date"]]
+    form = sample_pages.field_html("q", "Search") + '<button id="more">More</button>'
+    shown = [[*menus[0], *menus[1]]] * 2 if at_once else menus
+    first, second = (
+        f'<div class="menu">{"".join(f"<div class=entry><span>{each}</span></div>" for each in menu)}</div>'
+        for menu in shown
+    )
+    person.opens("/mail").sees("/mail", "Mail", form).does("input_text", 'id="q"', text=word)
+    person.does("click", 'id="more"').sees("/mail", "Mail", form + first)
+    person.does("click", ">Snooze<")
+    person.sees("/mail", "Mail", form + second).does("click", ">Pick a date<")
+    return person.sees("/mail", "Mail", f"<p>{word} is snoozed</p>")
+
+
+@pytest.mark.parametrize("at_once", [False, True])
+def test_an_entry_of_a_menu_that_the_one_before_opened_is_no_row_of_the_same_list(at_once):
+    people = [_snoozes(n, word, at_once=at_once) for n, word in enumerate(("moss", "fern", "reed"))]
+    result = g.induce([person.trace() for person in people])
+    assert result.synthesis_report.loop_count == (1 if at_once else 0)
+    if not at_once:
+        assert result.synthesis_report.refusals == ()
+        (task,) = result.lowered.tasks
+        assert [each.action.action_type for each in task.ordered_steps].count("click") == 3
+
+
 def _choose(name: str, *ways: tuple[str, str], role: str = "link", said: str = ""):
     told = {"fingerprint": {"role": role, "name": said or name}}
     return _click(*ways).model_copy(update={"metadata": told})
