@@ -126,7 +126,7 @@ async def _website(
         whole=not problem,
         problem=problem,
         leftovers=tuple(sorted(present - in_use)),
-        pinned=tuple(sorted(in_use - {active.generation} - being_written)),
+        pinned=tuple(sorted(in_use - {active.generation, active.stored} - being_written)),
         loading=loading,
         lasting=None if beside is None else await _lasting(beside, website_id),
     )

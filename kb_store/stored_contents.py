@@ -72,17 +72,16 @@ async def read_contents(
     active = await documents.active(website_id)
     if active is None:
         return None
-    number = active.generation
     hasher = hashlib.blake2b(website_id.encode(), digest_size=32)
     found: dict[str, tuple[Sequence[RawRecord], Callable[[RawRecord], Mapping[str, Any]]]] = {}
     for reader, wanted in ((documents, None), (graph, GRAPH_ONLY_KINDS)):
-        records = await reader.raw_records(website_id, number)
+        records = await reader.raw_records(website_id, active.stored)
         for kind in sorted(records):
             if wanted is None or kind in wanted:
                 found[kind] = (records[kind], reader.decode)
                 hasher.update(f"{kind} {len(records[kind])}\n".encode())
                 _add(hasher, records[kind])
-    return StoredContents(website_id, number, hasher.hexdigest(), found)
+    return StoredContents(website_id, active.generation, hasher.hexdigest(), found)
 
 
 def _add(hasher: hashlib.blake2b, records: Sequence[RawRecord]) -> None:
