@@ -14,7 +14,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -37,28 +37,24 @@ FileStates = Mapping[str, str]
 
 def list_file_states(folder: Path) -> dict[str, str]:
     """Return the states of the files that a load reads (`folder_reader.knowledge_files`). Raises `OSError`."""
-    now, found = time.time_ns(), {}
-    unsure = now - int(UNSURE_SECONDS * 1e9)
-    for name, entry in _files(folder, ""):
-        stat = entry.stat()
-        changed = max(stat.st_mtime_ns, stat.st_ctime_ns)
-        found[name] = (
-            f"{stat.st_size} {stat.st_mtime_ns} {stat.st_ctime_ns} {stat.st_ino}"
-            if changed < unsure
-            else _UNSURE
-        )
+    unsure = time.time_ns() - int(UNSURE_SECONDS * 1e9)
+    found: dict[str, str] = {}
+    todo = [("", os.fspath(folder))]
+    for above, place in todo:  # grows meanwhile
+        with os.scandir(place) as entries:
+            for entry in entries:
+                name = entry.name
+                if name.startswith("."):
+                    continue
+                if name.endswith(SUFFIXES) and entry.is_file():
+                    stat = entry.stat()
+                    modified, changed = stat.st_mtime_ns, stat.st_ctime_ns
+                    sure = modified < unsure and changed < unsure
+                    state = f"{stat.st_size} {modified} {changed} {stat.st_ino}" if sure else _UNSURE
+                    found[above + name] = state
+                elif entry.is_dir(follow_symlinks=False):
+                    todo.append((f"{above}{name}/", entry.path))
     return found
-
-
-def _files(folder: Path | str, above: str) -> Iterator[tuple[str, os.DirEntry[str]]]:
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.name.startswith("."):
-                continue
-            if entry.is_dir(follow_symlinks=False):
-                yield from _files(entry.path, f"{above}{entry.name}/")
-            elif os.path.splitext(entry.name)[1] in SUFFIXES and entry.is_file():  # noqa: PTH122 - of 72,000 names
-                yield f"{above}{entry.name}", entry
 
 
 @dataclass(frozen=True, slots=True)
