@@ -116,6 +116,9 @@ async def _website(
         await check_whole(documents, graph, active)
         problem = ""
     except StoreCorrupt as exc:
+        now = await documents.active(website_id)
+        if now is not None and now != active:  # its records were changed while they were counted
+            return await _website(documents, graph, now, beside)
         problem = exc.reason
     present = await documents.generations(website_id) | await graph.generations(website_id)
     in_use = await documents.in_use(website_id)

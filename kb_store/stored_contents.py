@@ -65,7 +65,8 @@ async def read_contents(
 ) -> StoredContents | None:
     """Return the active generation unparsed; None if there is none, or a store gives no unparsed records.
 
-    Nothing is pinned: a generation that is collected meanwhile has another digest. Raises `StoreUnavailable`.
+    Nothing is pinned: None, too, if another generation became active meanwhile, which may have changed or deleted records
+    between those of documents and graph. Raises `StoreUnavailable`.
     """
     if not isinstance(documents, RawReader) or not isinstance(graph, RawReader):
         return None
@@ -81,6 +82,8 @@ async def read_contents(
                 found[kind] = (records[kind], reader.decode)
                 hasher.update(f"{kind} {len(records[kind])}\n".encode())
                 _add(hasher, records[kind])
+    if await documents.active(website_id) != active:
+        return None
     return StoredContents(website_id, active.generation, hasher.hexdigest(), found)
 
 

@@ -153,7 +153,8 @@ class FolderRecords:
         }  # fmt: skip
         lines = (f"{name}\t{state}\t{keys}" for name, (state, keys) in record.files.items())
         if any("\n" in name or "\t" in name for name in record.files):
-            return self.forget()
+            self.forget()
+            return
         fresh = self._path.with_suffix(f".{os.getpid()}.new")
         with contextlib.suppress(OSError):
             make_owner_folder(self._path.parent)
@@ -161,7 +162,6 @@ class FolderRecords:
             text = "\n".join((json.dumps(head), *lines))
             fresh.write_text(text, encoding="utf-8", errors="surrogateescape", newline="")
             fresh.replace(self._path)
-        return None
 
     def forget(self) -> None:
         """Delete the record."""

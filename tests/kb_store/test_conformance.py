@@ -24,6 +24,7 @@ from kb_store.knowledge_records import EdgeEnd, EdgeRecord, KnowledgeRecord
 from kb_store.lease_owners import this_process
 from kb_store.ports import Generation, LoadLease
 from kb_store.record_changes import ChangeableStore, RecordChanges
+from kb_store.stored_contents import read_contents
 from tests.kb_store.sample_knowledge import knowledge_of, version_of
 
 HOSTILE = (
@@ -356,10 +357,12 @@ async def test_the_status_says_what_is_there(stores):
 # -- changing records in place
 
 
-async def _change(stores: Stores, base: Generation, changes: RecordChanges) -> bool:
+async def _change(
+    stores: Stores, base: Generation, changes: RecordChanges, counted: Generation | None = None
+) -> bool:
     assert isinstance(stores.documents, ChangeableStore)
     lease = await stores.documents.begin("shop", ME, ttl=60)
-    new = dataclasses.replace(base, generation=lease.generation, records_under=base.stored)
+    new = dataclasses.replace(counted or base, generation=lease.generation, records_under=base.stored)
     done = await stores.documents.change(lease, base, changes, new)
     if not done:
         await stores.documents.release(lease)
@@ -443,3 +446,36 @@ async def test_a_loader_that_lost_its_lease_changes_nothing(changeable):
     with pytest.raises(LeaseLost):
         await changeable.documents.change(lost, base, _CHANGES, new)
     assert version_of((await read_knowledge(changeable.documents, changeable.graph, "shop"))[0]) == "old"
+
+
+async def test_contents_that_change_while_they_are_read_are_not_given(changeable, monkeypatch):
+    base = await changeable.documents.active("shop")
+    assert await read_contents(changeable.documents, changeable.graph, "shop") is not None
+    read_graph = changeable.graph.raw_records
+
+    async def changed_meanwhile(website_id: str, generation: int) -> Any:
+        await _change(changeable, base, _CHANGES)
+        return await read_graph(website_id, generation)
+
+    monkeypatch.setattr(changeable.graph, "raw_records", changed_meanwhile)
+    assert await read_contents(changeable.documents, changeable.graph, "shop") is None
+
+
+async def test_a_website_that_changes_while_it_is_counted_is_not_called_damaged(changeable, monkeypatch):
+    base = await changeable.documents.active("shop")
+    more = dataclasses.replace(base, edges={**base.edges, "transition": base.edges["transition"] - 1})
+    count = changeable.documents.count
+    done = False
+
+    async def changed_meanwhile(website_id: str, generation: int) -> Any:
+        nonlocal done
+        if not done:
+            done = True
+            await _change(changeable, base, RecordChanges(gone=[("transition", "t_1")]), more)
+        return await count(website_id, generation)
+
+    monkeypatch.setattr(changeable.documents, "count", changed_meanwhile)
+    status = await store_status(changeable.documents, changeable.graph)
+    assert [(each.whole, each.active.generation > base.generation) for each in status.websites] == [
+        (True, True)
+    ]
