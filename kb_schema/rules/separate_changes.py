@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from kb_schema.base import Document
 from kb_schema.errors import Problem
@@ -98,7 +97,7 @@ def _error_names(document: Document | None) -> set[str]:
     return {each.reason for each in models if isinstance(each, ErrorState)}
 
 
-def _screen_face(screen: Screen) -> Any:
+def _screen_face(screen: Screen) -> object:
     """Return elements with what their selectors need, layouts, and what the screen is recognised by."""
     return (
         [(each.element_id, each.selector.required_context) for each in screen.ui_elements],
@@ -108,7 +107,7 @@ def _screen_face(screen: Screen) -> Any:
     )
 
 
-def _task_face(task: Task) -> Any:
+def _task_face(task: Task) -> object:
     """Return the names that others may use, whom it calls, and what its steps take of elements' selectors."""
     item = getattr(task.iterator_spec, "item_action", None)
     return (
@@ -119,7 +118,7 @@ def _task_face(task: Task) -> Any:
     )
 
 
-def _step_face(step: TaskStep) -> Any:
+def _step_face(step: TaskStep) -> object:
     action = step.action
     return (
         step.step_id,
