@@ -146,6 +146,7 @@ bench: setup-mongod ## the benchmarks (trust ratios, not seconds)
 	@$(BIN)/python -m benchmarks.bench_stores --scale 0.1
 	@$(BIN)/python -m benchmarks.bench_notice --rounds 10
 	@$(BIN)/python -m benchmarks.bench_start
+	@$(BIN)/python -m benchmarks.bench_changes --scale 0.1
 	@$(BIN)/python -m benchmarks.bench_huge --sizes 1000 10000
 	@$(BIN)/python -m benchmarks.curves
 	@$(BIN)/python -m pytest benchmarks -m bench --benchmark-enable -s --timeout 900

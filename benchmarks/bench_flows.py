@@ -33,6 +33,7 @@ from benchmarks.bench_engine import by_hand, harness
 from benchmarks.bench_fleet import list_tree
 from benchmarks.conversations.applications import copy_of_knowledge, serve, workflow_of
 from benchmarks.figures import Figures
+from benchmarks.process_cpu import read_cpu_s
 from kb_store import Stores, open_stores
 from periplus.session_setup import open_fresh_context, open_session
 from tests.zoo.registry.serving import PASSWORD
@@ -42,7 +43,6 @@ PICTURE = Path(__file__).resolve().parents[1] / "docs" / "pictures" / "engine.sv
 PARTS = ("own", "driver", "chromium")
 NAMES = {"own": "our process", "driver": "Playwright's driver", "chromium": "Chromium"}
 COLOURS = {"own": "#1565c0", "driver": "#6a1b9a", "chromium": "#2e7d32", "idle": "#bdbdbd"}
-TICKS = os.sysconf("SC_CLK_TCK")
 _numbers = count(int(time.time()) % 100_000)
 
 
@@ -77,16 +77,7 @@ def _cpu_s() -> dict[str, float]:
         part = "own" if pid == os.getpid() else "driver" if name == "node" else "chromium"
         if part == "chromium" and "chrom" not in name and "headless_shell" not in name:
             continue
-        try:
-            fields = (
-                Path(f"/proc/{pid}/stat")
-                .read_text(encoding="ascii", errors="replace")
-                .rpartition(")")[2]
-                .split()
-            )
-        except OSError:
-            continue
-        spent[part] += sum(int(each) for each in fields[11 : 13 if part == "own" else 15]) / TICKS
+        spent[part] += read_cpu_s(pid, ended_children=part != "own")
     return spent
 
 

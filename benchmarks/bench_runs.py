@@ -25,6 +25,7 @@ from pathlib import Path
 from benchmarks.bench_engine import by_hand, harness
 from benchmarks.bench_fleet import MB, SEED, list_tree, warm_up, watch_memory
 from benchmarks.figures import Figures
+from benchmarks.process_cpu import read_cpu_s
 from kb_store import load_knowledge, open_stores
 from loaders.files.folder_reader import read_knowledge_folder
 from periplus.fleet.local_fleet import open_local_fleet
@@ -34,26 +35,11 @@ from periplus.seed_sites.site_process import start_seed_site
 
 ROUNDS = 3
 """Times that each context's place is used, so that peaks meet."""
-TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def tree_cpu_s() -> float:
     """Return the CPU seconds of this process and all below it, ended ones too, without the site."""
-    spent = 0
-    for pid, command, _ in list_tree():
-        if command == "site":
-            continue
-        try:
-            fields = (
-                Path(f"/proc/{pid}/stat")
-                .read_text(encoding="ascii", errors="replace")
-                .rpartition(")")[2]
-                .split()
-            )
-        except OSError:
-            continue
-        spent += sum(int(each) for each in fields[11:15])
-    return spent / TICKS
+    return sum(read_cpu_s(pid) for pid, command, _ in list_tree() if command != "site")
 
 
 @asynccontextmanager

@@ -55,10 +55,15 @@ STARTS = (
 
 def measure_cpu_s(arguments: list[str], environment: dict[str, str]) -> float:
     """Return the CPU seconds, user and system, of one process and its children."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    before = spent_by_children_s()
     subprocess.run(arguments, env=environment, capture_output=True, check=False)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return spent_by_children_s() - before
+
+
+def spent_by_children_s() -> float:
+    """Return the CPU seconds, user and system, of all children that have ended, and theirs."""
+    spent = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return spent.ru_utime + spent.ru_stime
 
 
 def measure(rounds: int) -> tuple[dict[str, list[float]], dict[Start, list[float]]]:

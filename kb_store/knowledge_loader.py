@@ -59,6 +59,8 @@ class LoadReport:
     """Documents and edges by kind."""
     collected: tuple[int, ...]
     """The generations that were deleted: the replaced one, and those of killed loads."""
+    changed: int | None = None
+    """How many documents were written or deleted, if the load was one of changes only (`kb_store.changed_load`)."""
 
 
 async def load_knowledge(
@@ -82,7 +84,7 @@ async def load_knowledge(
     await documents.prepare()
     await graph.prepare()
     on_progress(LoadProgress("lease", 0, 0))
-    lease = await _lease(documents, website_id)
+    lease = await take_lease(documents, website_id)
     try:
         if replacing is not None:  # no other loader commits while the lease is held
             await _check_active(documents, website_id, replacing)
@@ -101,10 +103,15 @@ async def load_knowledge(
     on_progress(LoadProgress("collect", total, total))
     collected = await collect(documents, graph, website_id)
     on_progress(LoadProgress("done", total, total))
+    return LoadReport(website_id, lease.generation, replaced, count_kinds(generation), collected)
+
+
+def count_kinds(generation: Generation) -> dict[str, int]:
+    """Return the documents and edges of a generation by kind."""
     counts = {**generation.documents, **generation.edges}
     if generation.vertices.get("screen_group"):
         counts["screen_group"] = generation.vertices["screen_group"]
-    return LoadReport(website_id, lease.generation, replaced, counts, collected)
+    return counts
 
 
 async def collect(documents: DocumentStore, graph: GraphStore, website_id: str) -> tuple[int, ...]:
@@ -128,7 +135,7 @@ async def _check_active(documents: DocumentStore, website_id: str, expected: int
         raise GenerationMoved(website_id, expected, None if active is None else active.generation)
 
 
-async def _lease(documents: DocumentStore, website_id: str) -> LoadLease:
+async def take_lease(documents: DocumentStore, website_id: str) -> LoadLease:
     """Take the lease, at once if its holder is certainly dead."""
     owner = this_process()
     try:
@@ -182,7 +189,9 @@ async def _write(
         generation=number,
         loaded_at=datetime.now(UTC),
         schema_version=knowledge.website.schema_version,
-        **{part: dict(sorted(counts.items())) for part, counts in written.items()},
+        documents=dict(sorted(written["documents"].items())),
+        vertices=dict(sorted(written["vertices"].items())),
+        edges=dict(sorted(written["edges"].items())),
     )
     await check_whole(documents, graph, generation)
     return generation
@@ -190,7 +199,7 @@ async def _write(
 
 async def check_whole(documents: DocumentStore, graph: GraphStore, generation: Generation) -> None:
     """Check that both stores hold as many records of each kind as were written. Raises `StoreCorrupt`."""
-    website_id, number = generation.website_id, generation.generation
+    website_id, number = generation.website_id, generation.stored
     found = await documents.count(website_id, number)
     if dict(found) != dict(generation.documents):
         raise StoreCorrupt(documents.address, _difference(website_id, generation.documents, found))

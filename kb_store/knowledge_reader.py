@@ -97,13 +97,13 @@ async def _read(documents: DocumentStore, graph: GraphStore, pin: GenerationPin)
         except StoreCorrupt as exc:
             missing = exc
     parsing = RecordParser(documents.address, website_id)
-    async for record in documents.records(website_id, generation):
+    async for record in documents.records(website_id, pin.stored):
         parsing.add(record)
-    async for vertex in graph.vertices(website_id, generation):
+    async for vertex in graph.vertices(website_id, pin.stored):
         if vertex.kind in GRAPH_ONLY_KINDS:
             parsing.add(vertex)
-    async for edge in graph.edges(website_id, generation):
+    async for edge in graph.edges(website_id, pin.stored):
         parsing.add(edge)
-    if generation not in await documents.in_use(website_id):
+    if not await documents.holds(pin):
         raise GenerationGone(website_id, generation)
     return _PinnedRecords(generation, parsing, missing)

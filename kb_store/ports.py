@@ -65,6 +65,13 @@ class GenerationPin:
     website_id: str
     generation: int
     token: str
+    records_under: int | None = None
+    """The generation under which the records are stored, if it is another one (`kb_store.record_changes`)."""
+
+    @property
+    def stored(self) -> int:
+        """The number to read records with."""
+        return self.generation if self.records_under is None else self.records_under
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +85,13 @@ class Generation:
     documents: Counts = field(default_factory=dict)
     vertices: Counts = field(default_factory=dict)
     edges: Counts = field(default_factory=dict)
+    records_under: int | None = None
+    """The generation under which the records are stored, if it is another one (`kb_store.record_changes`)."""
+
+    @property
+    def stored(self) -> int:
+        """The number to read records with."""
+        return self.generation if self.records_under is None else self.records_under
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,8 +177,11 @@ class DocumentStore(Protocol):
     async def unpin(self, pin: GenerationPin) -> None:
         """Release a pin. Safe to repeat."""
 
+    async def holds(self, pin: GenerationPin) -> bool:
+        """Return whether the pinned records are all there and unchanged: nobody deleted or changed them since."""
+
     def records(self, website_id: str, generation: int) -> AsyncIterator[KnowledgeRecord]:
-        """Yield every record of one generation, by kind and id."""
+        """Yield every record that is stored under a generation (`stored` of a pin), by kind and id."""
 
     async def count(self, website_id: str, generation: int) -> Counts:
         """Return the number of records of one generation by kind."""
@@ -175,7 +192,7 @@ class DocumentStore(Protocol):
         """Return every generation with at least one record."""
 
     async def in_use(self, website_id: str) -> frozenset[int]:
-        """Return the generations that must not be deleted: active, pinned, or being loaded."""
+        """Return the generations that must not be deleted: active, pinned, or being loaded; and those that hold their records."""
 
     async def drop(self, website_id: str, generations: Collection[int]) -> None:
         """Delete every record of these generations. Safe to repeat."""

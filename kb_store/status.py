@@ -116,6 +116,9 @@ async def _website(
         await check_whole(documents, graph, active)
         problem = ""
     except StoreCorrupt as exc:
+        now = await documents.active(website_id)
+        if now is not None and now != active:  # its records were changed while they were counted
+            return await _website(documents, graph, now, beside)
         problem = exc.reason
     present = await documents.generations(website_id) | await graph.generations(website_id)
     in_use = await documents.in_use(website_id)
@@ -126,7 +129,7 @@ async def _website(
         whole=not problem,
         problem=problem,
         leftovers=tuple(sorted(present - in_use)),
-        pinned=tuple(sorted(in_use - {active.generation} - being_written)),
+        pinned=tuple(sorted(in_use - {active.generation, active.stored} - being_written)),
         loading=loading,
         lasting=None if beside is None else await _lasting(beside, website_id),
     )

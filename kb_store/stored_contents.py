@@ -65,24 +65,26 @@ async def read_contents(
 ) -> StoredContents | None:
     """Return the active generation unparsed; None if there is none, or a store gives no unparsed records.
 
-    Nothing is pinned: a generation that is collected meanwhile has another digest. Raises `StoreUnavailable`.
+    Nothing is pinned: None, too, if another generation became active meanwhile, which may have changed or deleted records
+    between those of documents and graph. Raises `StoreUnavailable`.
     """
     if not isinstance(documents, RawReader) or not isinstance(graph, RawReader):
         return None
     active = await documents.active(website_id)
     if active is None:
         return None
-    number = active.generation
     hasher = hashlib.blake2b(website_id.encode(), digest_size=32)
     found: dict[str, tuple[Sequence[RawRecord], Callable[[RawRecord], Mapping[str, Any]]]] = {}
     for reader, wanted in ((documents, None), (graph, GRAPH_ONLY_KINDS)):
-        records = await reader.raw_records(website_id, number)
+        records = await reader.raw_records(website_id, active.stored)
         for kind in sorted(records):
             if wanted is None or kind in wanted:
                 found[kind] = (records[kind], reader.decode)
                 hasher.update(f"{kind} {len(records[kind])}\n".encode())
                 _add(hasher, records[kind])
-    return StoredContents(website_id, number, hasher.hexdigest(), found)
+    if await documents.active(website_id) != active:
+        return None
+    return StoredContents(website_id, active.generation, hasher.hexdigest(), found)
 
 
 def _add(hasher: hashlib.blake2b, records: Sequence[RawRecord]) -> None:

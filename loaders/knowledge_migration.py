@@ -176,14 +176,13 @@ async def plan_store(documents: DocumentStore, graph: GraphStore, website_id: st
         return StoreMigrationPlan(website_id, generation, ())
     try:
         records: list[tuple[str, Mapping[str, Any]]] = [
-            _named(r) async for r in documents.records(website_id, pin.generation)
+            _named(r) async for r in documents.records(website_id, pin.stored)
         ]
         records += [
-            _named(r) async for r in graph.vertices(website_id, pin.generation) if r.kind in GRAPH_ONLY_KINDS
+            _named(r) async for r in graph.vertices(website_id, pin.stored) if r.kind in GRAPH_ONLY_KINDS
         ]
         records += [
-            (f"{edge.kind}/{edge.local_id}", edge.body)
-            async for edge in graph.edges(website_id, pin.generation)
+            (f"{edge.kind}/{edge.local_id}", edge.body) async for edge in graph.edges(website_id, pin.stored)
         ]
     finally:
         await documents.unpin(pin)

@@ -7,19 +7,20 @@ limit of address space, of processor time and of the size of its result.
 from __future__ import annotations
 
 import faulthandler
-import multiprocessing
 import os
 import pickle
 import signal
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from kb_schema.operating_system import limit_this_process
 from periplus.errors import UserError
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -85,6 +86,8 @@ def read_foreign(
 
     Raises what it raises, and `InputTooLarge` with the names of `source`: the files or folders that are read.
     """
+    import multiprocessing  # noqa: PLC0415 - decision 0140
+
     context = (
         multiprocessing.get_context("fork")
         if sys.platform == "linux"

@@ -53,6 +53,13 @@ def get_store_urls(mongodb_url: str | None, arangodb_url: str | None) -> tuple[s
     return urls["mongodb_url"], urls["arangodb_url"]
 
 
+def get_store_places(mongodb_url: str | None, arangodb_url: str | None) -> tuple[Path, tuple[str, str]]:
+    """Return the data directory, and the addresses of documents and graph, of options and environment. Opens nothing."""
+    data_dir, urls = _read_store_choice(mongodb_url, arangodb_url)
+    stores = choose_stores(data_dir, **urls)
+    return data_dir, (stores.documents.address, stores.graph.address)
+
+
 @asynccontextmanager
 async def open_unprepared_stores(
     mongodb_url: str | None = None, arangodb_url: str | None = None

@@ -19,18 +19,35 @@ from kb_store.mongodb import change_stream
 from kb_store.mongodb.connection import MongoConnection, MongoDatabase, MongoDocument, MongoSession
 from kb_store.mongodb.database_schema import (
     DOCUMENTS,
+    EDGES,
     GENERATIONS,
     PINS,
+    VERTICES,
     CollectionPlan,
     document_plans,
     missing_indexes,
     prepare,
 )
 from kb_store.mongodb.record_codec import decode_body
-from kb_store.mongodb.record_collections import RecordCollections, decode_raw, local_id
-from kb_store.ports import Counts, Generation, GenerationPin, LeaseOwner, LoadLease, StoreHealth
+from kb_store.mongodb.record_collections import (
+    RecordCollections,
+    change_records,
+    decode_raw,
+    local_id,
+    record_id,
+)
+from kb_store.ports import Counts, Generation, GenerationPin, GraphStore, LeaseOwner, LoadLease, StoreHealth
+from kb_store.record_changes import CHANGED_REMEMBERED, RecordChanges, RecordKey
 from kb_store.store_setup import CollectionSetup
 from kb_store.stored_contents import RawRecord, RawRecords
+
+_WHOLE = {**DOCUMENTS, "screen_group": VERTICES["screen_group"], **EDGES}
+"""Kind -> the collection that has its whole documents."""
+
+
+class _BaseMoved(Exception):
+    """Another generation became active, or the lease was lost."""
+
 
 NAMED = 3
 """The most missing indexes that a message names."""
@@ -146,22 +163,78 @@ class MongoDocumentStore:
 
     async def commit(self, lease: LoadLease, generation: Generation) -> int | None:
         """Make the load visible in one statement."""
-        fields = {
-            "active_generation": lease.generation,
-            "loaded_at": generation.loaded_at,
-            "schema_version": generation.schema_version,
-            "documents": dict(generation.documents),
-            "vertices": dict(generation.vertices),
-            "edges": dict(generation.edges),
-        }
         async with self.connection.asking() as database:
             before = await database[GENERATIONS].find_one_and_update(
-                _mine(lease), {"$set": fields, "$unset": {"lease": ""}}, return_document=ReturnDocument.BEFORE
+                _mine(lease), _activation(lease, generation), return_document=ReturnDocument.BEFORE
             )
         if before is None:
             raise LeaseLost(lease.website_id)
         replaced = before.get("active_generation")
         return None if replaced is None else int(replaced)
+
+    # -- changing records in place (`kb_store.record_changes`)
+
+    def keeps_graph(self, graph: GraphStore) -> bool:
+        """Return whether the graph is in this database."""
+        return getattr(graph, "connection", None) is self.connection
+
+    async def find_records(
+        self, website_id: str, stored: int, keys: Collection[RecordKey]
+    ) -> list[KnowledgeRecord]:
+        """Read each kind by its ids."""
+        ids: dict[str, list[dict[str, Any]]] = {}
+        for kind, name in sorted(keys):
+            ids.setdefault(kind, []).append(record_id(website_id, stored, name))
+        found = []
+        async with self.connection.asking() as database:
+            for kind, wanted in ids.items():
+                cursor = database[_WHOLE[kind]].find({"_id": {"$in": wanted}})
+                found += [KnowledgeRecord(kind, local_id(each), decode_body(each)) async for each in cursor]
+        return found
+
+    async def change(
+        self, lease: LoadLease, base: Generation, changes: RecordChanges, generation: Generation
+    ) -> bool:
+        """Change the records and make the generation visible in one transaction.
+
+        The website's document is written last: a loader that is killed before leaves nothing that the next one must wait for.
+        """
+        await self.renew(lease, ttl=lease.expires_in)
+        remembered = {**_last_changes(await self._website(lease.website_id)), base.stored: lease.generation}
+        latest = dict(sorted(remembered.items())[-CHANGED_REMEMBERED:])
+        update = _activation(lease, generation)
+        update["$set"] |= {"changed": {str(number): last for number, last in latest.items()}}
+        of_base = {"active_generation": base.generation, "records_under": base.records_under}
+
+        async def activate(database: MongoDatabase, session: MongoSession) -> None:
+            done = await database[GENERATIONS].update_one(
+                {**_mine(lease), **of_base}, update, session=session
+            )
+            if done.matched_count != 1:
+                raise _BaseMoved
+
+        parts = (
+            (self._records, changes.documents),
+            (RecordCollections(self.connection, VERTICES), changes.vertices),
+            (RecordCollections(self.connection, EDGES), changes.edges),
+        )
+        try:
+            await change_records(
+                self.connection, lease.website_id, base.stored, parts, changes.gone, activate
+            )
+        except _BaseMoved:
+            if await self._is_mine(lease):
+                return False
+            raise LeaseLost(lease.website_id) from None
+        return True
+
+    async def _website(self, website_id: str) -> MongoDocument:
+        async with self.connection.asking() as database:
+            return await database[GENERATIONS].find_one({"_id": website_id}) or {}
+
+    async def _is_mine(self, lease: LoadLease) -> bool:
+        async with self.connection.asking() as database:
+            return await database[GENERATIONS].find_one(_mine(lease), ["_id"]) is not None
 
     async def release(self, lease: LoadLease) -> None:
         """Release only the own lease."""
@@ -179,7 +252,7 @@ class MongoDocumentStore:
         token = secrets.token_hex(16)
         active = await self.active(website_id)
         while active is not None:
-            pin = GenerationPin(website_id, active.generation, token)
+            pin = GenerationPin(website_id, active.generation, token, active.records_under)
             await self._pin(pin, ttl)
             active = await self.active(website_id)
             if active is not None and active.generation == pin.generation:
@@ -188,7 +261,7 @@ class MongoDocumentStore:
         return None
 
     async def _pin(self, pin: GenerationPin, ttl: float) -> None:
-        held = {"website_id": pin.website_id, "generation": pin.generation}
+        held = {"website_id": pin.website_id, "generation": pin.generation, "stored": pin.stored}
         update = [{"$set": {k: {"$literal": v} for k, v in held.items()} | {"expires": _in(ttl)}}]
         async with self.connection.asking() as database:
             await database[PINS].update_one({"_id": pin.token}, update, upsert=True)
@@ -197,6 +270,16 @@ class MongoDocumentStore:
         """Delete only the own pin."""
         async with self.connection.asking() as database:
             await database[PINS].delete_one({"_id": pin.token})
+
+    async def holds(self, pin: GenerationPin) -> bool:
+        """Read the pin, then the website's document: a change that comes later does not matter to what was read before."""
+        async with self.connection.asking() as database:
+            pinned = await database[PINS].find_one({"_id": pin.token, **_NOT_OVER}, ["_id"]) is not None
+        website = await self._website(pin.website_id)
+        last_change = _last_changes(website).get(pin.stored, 0)
+        return last_change <= pin.generation and (
+            pinned or website.get("active_generation") == pin.generation
+        )
 
     async def records(self, website_id: str, generation: int) -> AsyncIterator[KnowledgeRecord]:
         """Read in pages, by kind and id."""
@@ -228,7 +311,7 @@ class MongoDocumentStore:
         leased = {"$cond": [{"$gte": ["$lease.expires", "$$NOW"]}, "$lease.generation", None]}
         pipeline: list[dict[str, Any]] = [
             {"$match": {"_id": website_id}},
-            {"$project": {"used": ["$active_generation", leased]}},
+            {"$project": {"used": ["$active_generation", {"$ifNull": ["$records_under", None]}, leased]}},
         ]
         async with self.connection.asking() as database:
             found = [
@@ -236,8 +319,8 @@ class MongoDocumentStore:
                 async for each in await database[GENERATIONS].aggregate(pipeline)
                 for used in each["used"]
             ]
-            pins = database[PINS].find({"website_id": website_id, **_NOT_OVER}, ["generation"])
-            found += [pin["generation"] async for pin in pins]
+            pins = database[PINS].find({"website_id": website_id, **_NOT_OVER}, ["generation", "stored"])
+            found += [number async for pin in pins for number in (pin["generation"], pin.get("stored"))]
         return frozenset(int(generation) for generation in found if generation is not None)
 
     async def drop(self, website_id: str, generations: Collection[int]) -> None:
@@ -295,6 +378,25 @@ def _in(seconds: float) -> dict[str, Any]:
     return {"$add": ["$$NOW", int(seconds * 1000)]}
 
 
+def _activation(lease: LoadLease, generation: Generation) -> dict[str, dict[str, Any]]:
+    """Return the update that makes a generation the active one, and releases the lease."""
+    fields = {
+        "active_generation": lease.generation,
+        "records_under": generation.records_under,
+        "loaded_at": generation.loaded_at,
+        "schema_version": generation.schema_version,
+        "documents": dict(generation.documents),
+        "vertices": dict(generation.vertices),
+        "edges": dict(generation.edges),
+    }
+    return {"$set": fields, "$unset": {"lease": ""}}
+
+
+def _last_changes(website: MongoDocument) -> dict[int, int]:
+    """Return generation of records -> the last generation that changed them in place."""
+    return {int(number): int(last) for number, last in (website.get("changed") or {}).items()}
+
+
 def _generation(document: MongoDocument) -> Generation:
     return Generation(
         document["_id"],
@@ -304,4 +406,5 @@ def _generation(document: MongoDocument) -> Generation:
         document["documents"],
         document["vertices"],
         document["edges"],
+        document.get("records_under"),
     )

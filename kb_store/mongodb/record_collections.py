@@ -113,16 +113,31 @@ class RecordCollections:
     ) -> dict[str, list[MongoDocument]]:
         found: dict[str, list[MongoDocument]] = {}
         for record in records:
-            key = {"website_id": website_id, "generation": generation, "local_id": record.local_id}
             document = encode_document(
                 self._connection.address,
                 f"{record.kind}/{record.local_id}",
-                {"_id": key, **_ends(record)},
+                {"_id": record_id(website_id, generation, record.local_id), **_ends(record)},
                 record.body,
                 as_text=as_text,
             )
             found.setdefault(record.kind, []).append(cast("MongoDocument", document))
         return found
+
+    def replacements(
+        self,
+        website_id: str,
+        generation: int,
+        records: Sequence[KnowledgeRecord | EdgeRecord],
+        *,
+        as_text: bool,
+    ) -> Iterator[tuple[str, list[ReplaceOne[MongoDocument]]]]:
+        """Yield each collection, and the requests that write these records, whether or not they exist."""
+        made = self._documents(website_id, generation, records, as_text=as_text)
+        for kind, documents in made.items():
+            yield (
+                self.names[kind],
+                [ReplaceOne({"_id": each["_id"]}, each, upsert=True) for each in documents],
+            )
 
     async def stored(self, website_id: str, generation: int) -> AsyncIterator[tuple[str, MongoDocument]]:
         """Yield kind and document, by kind and local id, in pages: a committed generation does not change."""
@@ -183,6 +198,44 @@ class RecordCollections:
         async with self._connection.asking() as database:
             cursor = database[self.names[kind]].find(query).sort("_id.local_id", 1).limit(PAGE)
             return await cursor.to_list()
+
+
+async def change_records(
+    connection: MongoConnection,
+    website_id: str,
+    generation: int,
+    parts: Iterable[tuple[RecordCollections, Sequence[KnowledgeRecord | EdgeRecord]]],
+    gone: Iterable[tuple[str, str]],
+    last: First,
+) -> None:
+    """Write records and delete those of `gone` (kind and local id) in one transaction, and do `last` at its end.
+
+    What a validator refuses is kept as text, as with `put`. Raises `RecordTooLarge`, and whatever `last` raises.
+    """
+    parts, doomed = list(parts), [(kind, record_id(website_id, generation, name)) for kind, name in gone]
+
+    async def run(*, as_text: bool) -> None:
+        async def work(database: MongoDatabase, session: MongoSession) -> None:
+            for collections, records in parts:
+                made = collections.replacements(website_id, generation, records, as_text=as_text)
+                for name, requests in made:
+                    await database[name].bulk_write(requests, session=session)
+                for kind, key in doomed:
+                    if kind in collections.names:
+                        await database[collections.names[kind]].delete_one({"_id": key}, session=session)
+            await last(database, session)
+
+        await connection.transaction(work)
+
+    try:
+        await run(as_text=False)
+    except DocumentRefused:
+        await run(as_text=True)
+
+
+def record_id(website_id: str, generation: int, name: str) -> dict[str, Any]:
+    """Return the `_id` of a record, in the order in which MongoDB compares it."""
+    return {"website_id": website_id, "generation": generation, "local_id": name}
 
 
 def _split(batch: bytes) -> Iterator[bytes]:

@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 from kb_schema.owner_folders import make_owner_file, make_owner_folder
 from kb_store.errors import StoreCorrupt, StoreUnavailable
 
-FORMAT = 1
+FORMAT = 2
 """`PRAGMA user_version` of the files this code writes."""
 
 BUSY_SECONDS = 15.0
@@ -37,6 +37,15 @@ Columns = Mapping[str, Mapping[str, str]]
 """Table -> column that files of older versions lack -> the statement that adds it."""
 
 T = TypeVar("T")
+_ADDED: Columns = {
+    "websites": {
+        "records_under": "ALTER TABLE websites ADD COLUMN records_under INTEGER",
+        "changed": "ALTER TABLE websites ADD COLUMN changed TEXT",
+    },
+    "pins": {"records_under": "ALTER TABLE pins ADD COLUMN records_under INTEGER"},
+}
+"""What format 2 added."""
+
 Values = Sequence[Any] | Mapping[str, Any]
 """The values for a query's placeholders."""
 
@@ -66,6 +75,16 @@ def list_missing_columns(connection: sqlite3.Connection, added: Columns) -> list
         there = {name for _, name, *_ in connection.execute(f"PRAGMA table_info({table})").fetchall()}
         missing += [statement for name, statement in columns.items() if there and name not in there]
     return missing
+
+
+def list_statements(script: str) -> Iterator[str]:
+    """Yield the statements of a script, to run inside a transaction (`executescript` ends it)."""
+    statement = ""
+    for line in script.splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""
 
 
 class SqliteDatabase:
@@ -165,8 +184,21 @@ class SqliteDatabase:
                 fix="use that Periplus, or another PERIPLUS_DATA_DIR",
             )
         if found < FORMAT:
-            script = resources.files("kb_store.sqlite").joinpath("schema.sql").read_text(encoding="utf-8")
-            connection.executescript(f"BEGIN IMMEDIATE;\n{script}\nPRAGMA user_version = {FORMAT};\nCOMMIT;")
+            self._upgrade(connection)
+
+    def _upgrade(self, connection: sqlite3.Connection) -> None:
+        """Create tables and add columns in one transaction; another process may be doing the same."""
+        script = resources.files("kb_store.sqlite").joinpath("schema.sql").read_text(encoding="utf-8")
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            for statement in (*list_missing_columns(connection, _ADDED), *list_statements(script)):
+                connection.execute(statement)
+            connection.execute(f"PRAGMA user_version = {FORMAT}")
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
 
     @contextmanager
     def _mapped_errors(self) -> Iterator[None]:

@@ -16,12 +16,15 @@ from kb_store.errors import LeaseLost, LoadConflict, StoreError
 from kb_store.knowledge_records import KnowledgeRecord, body_text
 from kb_store.ports import Counts, Generation, GenerationPin, LeaseOwner, LoadLease, StoreHealth
 from kb_store.sqlite.database import PAGE, SqliteDatabase, to_text
+from kb_store.sqlite.record_changes import find_rows, with_change, write_changes
 
 if TYPE_CHECKING:
+    from kb_store.ports import GraphStore
+    from kb_store.record_changes import RecordChanges, RecordKey
     from kb_store.stored_contents import RawRecord, RawRecords
 
 _ACTIVE = (
-    "SELECT website_id, active_generation, loaded_at, schema_version, counts FROM websites "
+    "SELECT website_id, active_generation, loaded_at, schema_version, counts, records_under FROM websites "
     "WHERE active_generation IS NOT NULL"
 )
 
@@ -109,29 +112,46 @@ class SqliteDocumentStore:
 
     async def commit(self, lease: LoadLease, generation: Generation) -> int | None:
         """Make the load visible in one statement."""
-        counts = {
-            "documents": generation.documents,
-            "vertices": generation.vertices,
-            "edges": generation.edges,
-        }
 
         def work(db: sqlite3.Connection) -> int | None:
             self._hold(db, lease, lease.expires_in)
             query = "SELECT active_generation FROM websites WHERE website_id = ?"
             (replaced,) = db.execute(query, (lease.website_id,)).fetchone()
-            db.execute(
-                "UPDATE websites SET active_generation = ?, loaded_at = ?, schema_version = ?, counts = ?, "
-                "lease_token = NULL, lease_generation = NULL, lease_owner = NULL, lease_expires = NULL "
-                "WHERE website_id = ?",
-                (
-                    lease.generation,
-                    generation.loaded_at.isoformat(),
-                    generation.schema_version,
-                    to_text(counts),
-                    lease.website_id,
-                ),
-            )
+            _activate(db, lease, generation)
             return None if replaced is None else int(replaced)
+
+        return await self._database.write(work)
+
+    # -- changing records in place (`kb_store.record_changes`)
+
+    def keeps_graph(self, graph: GraphStore) -> bool:
+        """Return whether the graph is in this file."""
+        return getattr(graph, "database", None) is self._database
+
+    async def find_records(
+        self, website_id: str, stored: int, keys: Collection[RecordKey]
+    ) -> list[KnowledgeRecord]:
+        """Read all in one consistent view."""
+        return await self._database.read(lambda db: find_rows(db, website_id, stored, keys))
+
+    async def change(
+        self, lease: LoadLease, base: Generation, changes: RecordChanges, generation: Generation
+    ) -> bool:
+        """Change the records and make the generation visible in one transaction."""
+
+        def work(db: sqlite3.Connection) -> bool:
+            self._hold(db, lease, lease.expires_in)
+            active, under, changed = db.execute(
+                "SELECT active_generation, records_under, changed FROM websites WHERE website_id = ?",
+                (lease.website_id,),
+            ).fetchone()
+            if (active, under) != (base.generation, base.records_under):
+                return False
+            write_changes(db, lease.website_id, base.stored, changes)
+            _activate(db, lease, generation)
+            latest = to_text(with_change(changed, base.stored, lease.generation))
+            db.execute("UPDATE websites SET changed = ? WHERE website_id = ?", (latest, lease.website_id))
+            return True
 
         return await self._database.write(work)
 
@@ -161,17 +181,30 @@ class SqliteDocumentStore:
             now = self._now()
             db.execute("DELETE FROM pins WHERE expires < ?", (now,))
             row = db.execute(
-                "INSERT INTO pins SELECT ?, website_id, active_generation, ? FROM websites "
-                "WHERE website_id = ? AND active_generation IS NOT NULL RETURNING generation",
+                "INSERT INTO pins SELECT ?, website_id, active_generation, ?, records_under FROM websites "
+                "WHERE website_id = ? AND active_generation IS NOT NULL RETURNING generation, records_under",
                 (token, now + ttl, website_id),
             ).fetchone()
-            return None if row is None else GenerationPin(website_id, row[0], token)
+            return None if row is None else GenerationPin(website_id, row[0], token, row[1])
 
         return await self._database.write(work)
 
     async def unpin(self, pin: GenerationPin) -> None:
         """Delete only the own one."""
         await self._database.execute("DELETE FROM pins WHERE token = ?", (pin.token,))
+
+    async def holds(self, pin: GenerationPin) -> bool:
+        """Read the active generation, the pin and what was changed from one consistent view."""
+        query = (
+            "SELECT active_generation, changed, EXISTS (SELECT 1 FROM pins WHERE token = ? AND expires >= ?) "
+            "FROM websites WHERE website_id = ?"
+        )
+        rows = await self._database.rows(query, (pin.token, self._now(), pin.website_id))
+        if not rows:
+            return False
+        active, changed, pinned = rows[0]
+        last_change = json.loads(changed or "{}").get(str(pin.stored), 0)
+        return bool(last_change <= pin.generation and (pinned or active == pin.generation))
 
     async def records(self, website_id: str, generation: int) -> AsyncIterator[KnowledgeRecord]:
         """Read in pages, each from its own consistent view: a committed generation does not change."""
@@ -214,8 +247,10 @@ class SqliteDocumentStore:
         """Read active generation, lease and pins from one consistent view."""
         query = (
             "SELECT active_generation FROM websites WHERE website_id = :website "
+            "UNION SELECT records_under FROM websites WHERE website_id = :website "
             "UNION SELECT lease_generation FROM websites WHERE website_id = :website AND lease_expires >= :now "
-            "UNION SELECT generation FROM pins WHERE website_id = :website AND expires >= :now"
+            "UNION SELECT generation FROM pins WHERE website_id = :website AND expires >= :now "
+            "UNION SELECT records_under FROM pins WHERE website_id = :website AND expires >= :now"
         )
         values = {"website": website_id, "now": self._now()}
         rows = await self._database.rows(query, values)
@@ -273,8 +308,28 @@ def _held(db: sqlite3.Connection, website_id: str, now: float) -> LoadLease | No
     return LoadLease(website_id, generation, token, LeaseOwner(**json.loads(owner)), expires - now)
 
 
+def _activate(db: sqlite3.Connection, lease: LoadLease, generation: Generation) -> None:
+    """Make a generation the active one, and release the lease."""
+    counts = {"documents": generation.documents, "vertices": generation.vertices, "edges": generation.edges}
+    db.execute(
+        "UPDATE websites SET active_generation = ?, records_under = ?, loaded_at = ?, schema_version = ?, counts = ?, "
+        "lease_token = NULL, lease_generation = NULL, lease_owner = NULL, lease_expires = NULL "
+        "WHERE website_id = ?",
+        (
+            lease.generation,
+            generation.records_under,
+            generation.loaded_at.isoformat(),
+            generation.schema_version,
+            to_text(counts),
+            lease.website_id,
+        ),
+    )
+
+
 def _generation(
-    website_id: str, generation: int, loaded_at: str, schema_version: int, counts: str
+    website_id: str, generation: int, loaded_at: str, schema_version: int, counts: str, under: int | None
 ) -> Generation:
     loaded = datetime.fromisoformat(loaded_at)
-    return Generation(website_id, generation, loaded, schema_version, **json.loads(counts))
+    return Generation(
+        website_id, generation, loaded, schema_version, **json.loads(counts), records_under=under
+    )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from kb_store.knowledge_records import EdgeEnd, EdgeRecord, KnowledgeRecord, body_text
 from kb_store.sqlite.database import PAGE, SqliteDatabase
 from kb_store.sqlite.document_store import decode_row, health_of, raw_rows
+from kb_store.sqlite.record_changes import WRITE_EDGE, edge_row
 
 if TYPE_CHECKING:
     from kb_store.ports import Counts, StoreHealth
@@ -20,24 +21,24 @@ class SqliteGraphStore:
     """`GraphStore` on a `SqliteDatabase`, usually the one the documents are in."""
 
     def __init__(self, database: SqliteDatabase) -> None:
-        self._database = database
+        self.database = database
 
     @property
     def address(self) -> str:
         """The path of the file."""
-        return self._database.address
+        return self.database.address
 
     async def prepare(self) -> None:
         """Open the file, which creates it and its tables."""
-        await self._database.read(lambda _: None)
+        await self.database.read(lambda _: None)
 
     async def close(self) -> None:
         """Close the file."""
-        await self._database.close()
+        await self.database.close()
 
     async def health(self) -> StoreHealth:
         """Return whether the file can be read."""
-        return await health_of(self._database)
+        return await health_of(self.database)
 
     async def put_vertices(
         self, website_id: str, generation: int, records: Sequence[KnowledgeRecord]
@@ -45,26 +46,12 @@ class SqliteGraphStore:
         """Run one transaction."""
         rows = [(website_id, generation, r.kind, r.local_id, body_text(r.body)) for r in records]
         query = "INSERT OR REPLACE INTO vertices VALUES (?, ?, ?, ?, ?)"
-        await self._database.execute_many(query, rows)
+        await self.database.execute_many(query, rows)
 
     async def put_edges(self, website_id: str, generation: int, records: Sequence[EdgeRecord]) -> None:
         """Run one transaction."""
-        rows = [
-            (
-                website_id,
-                generation,
-                r.kind,
-                r.local_id,
-                r.source.kind,
-                r.source.local_id,
-                r.target.kind,
-                r.target.local_id,
-                body_text(r.body),
-            )
-            for r in records
-        ]
-        query = "INSERT OR REPLACE INTO edges VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
-        await self._database.execute_many(query, rows)
+        rows = [edge_row(website_id, generation, record) for record in records]
+        await self.database.execute_many(WRITE_EDGE, rows)
 
     async def vertices(self, website_id: str, generation: int) -> AsyncIterator[KnowledgeRecord]:
         """Read in pages."""
@@ -94,7 +81,7 @@ class SqliteGraphStore:
                 **raw_rows(db, "edges", website_id, generation),
             }
 
-        return await self._database.read(work)
+        return await self.database.read(work)
 
     def decode(self, raw: RawRecord) -> Mapping[str, Any]:
         """Parse the JSON after the id."""
@@ -111,7 +98,7 @@ class SqliteGraphStore:
             edges = "SELECT kind, count(*) FROM edges WHERE website_id = ? AND generation = ? GROUP BY kind"
             return dict(db.execute(vertices, values)), dict(db.execute(edges, values))
 
-        return await self._database.read(work)
+        return await self.database.read(work)
 
     async def generations(self, website_id: str) -> frozenset[int]:
         """Return the generations of vertices and edges."""
@@ -119,7 +106,7 @@ class SqliteGraphStore:
             "SELECT generation FROM vertices WHERE website_id = :website "
             "UNION SELECT generation FROM edges WHERE website_id = :website"
         )
-        rows = await self._database.rows(query, {"website": website_id})
+        rows = await self.database.rows(query, {"website": website_id})
         return frozenset(row[0] for row in rows)
 
     async def drop(self, website_id: str, generations: Collection[int]) -> None:
@@ -130,12 +117,12 @@ class SqliteGraphStore:
                 "DELETE FROM edges WHERE website_id = ? AND generation = ?",
                 "DELETE FROM vertices WHERE website_id = ? AND generation = ?",
             ):
-                await self._database.execute(query, values)
+                await self.database.execute(query, values)
 
     async def _pages(self, query: str, website_id: str, generation: int) -> AsyncIterator[tuple[Any, ...]]:
         after = ("", "")
         while True:
-            rows = await self._database.rows(query, (website_id, generation, *after, PAGE))
+            rows = await self.database.rows(query, (website_id, generation, *after, PAGE))
             for row in rows:
                 yield row
             if len(rows) < PAGE:

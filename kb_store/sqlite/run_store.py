@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -36,7 +36,7 @@ from kb_store.runs.run_store import (
     unflatten_model,
     window_of,
 )
-from kb_store.sqlite.database import SqliteDatabase, list_missing_columns
+from kb_store.sqlite.database import SqliteDatabase, list_missing_columns, list_statements
 from kb_store.sqlite.document_store import health_of
 from kb_store.sqlite.kept_value_store import SqliteKeptValueStore
 from kb_store.sqlite.lesson_store import SqliteLessonStore
@@ -106,7 +106,7 @@ class SqliteRunStore:
             return
 
         def work(db: sqlite3.Connection) -> None:
-            for statement in (*list_missing_columns(db, _ADDED), *_statements(script)):
+            for statement in (*list_missing_columns(db, _ADDED), *list_statements(script)):
                 db.execute(statement)
 
         await self._database.write(work)
@@ -470,13 +470,3 @@ def _row(model: Model) -> dict[str, Any]:
 
 def _text(moment: datetime) -> str:
     return moment.isoformat(timespec="milliseconds")
-
-
-def _statements(script: str) -> Iterator[str]:
-    """Return the statements of a script, to run inside a transaction (`executescript` ends it)."""
-    statement = ""
-    for line in script.splitlines(keepends=True):
-        statement += line
-        if sqlite3.complete_statement(statement):
-            yield statement
-            statement = ""

@@ -1,4 +1,4 @@
--- The embedded store, format 1 (PRAGMA user_version). Every statement may be repeated.
+-- The embedded store, format 2 (PRAGMA user_version). Every statement may be repeated.
 
 CREATE TABLE IF NOT EXISTS websites (
     website_id        TEXT PRIMARY KEY,
@@ -7,6 +7,8 @@ CREATE TABLE IF NOT EXISTS websites (
     loaded_at         TEXT,
     schema_version    INTEGER,
     counts            TEXT,              -- JSON: what was written, to tell a whole one from a torn one
+    records_under     INTEGER,           -- the generation that the active one's records have; NULL: its own
+    changed           TEXT,              -- JSON: generation of records -> the last one that changed them in place
     lease_token       TEXT,
     lease_generation  INTEGER,
     lease_owner       TEXT,              -- JSON
@@ -17,7 +19,8 @@ CREATE TABLE IF NOT EXISTS pins (
     token      TEXT PRIMARY KEY,
     website_id TEXT NOT NULL,
     generation INTEGER NOT NULL,
-    expires    REAL NOT NULL
+    expires    REAL NOT NULL,
+    records_under INTEGER
 ) STRICT;
 
 CREATE TABLE IF NOT EXISTS documents (

@@ -8,7 +8,7 @@ files are reported together.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -47,7 +47,22 @@ def read_folder(path: Path) -> list[SourcedDocument]:
     """
     problems: list[Problem] = []
     raws = list(_raw_documents(path, problems))
-    version = _schema_version(raws)
+    return _parse_all(raws, _schema_version(raws), problems)
+
+
+def read_files(path: Path, names: Sequence[str]) -> list[SourcedDocument]:
+    """Return the documents of some files of a folder, as `read_folder` has them. Raises `KnowledgeError`."""
+    problems: list[Problem] = []
+    raws = list(_raw_files(path, [path / name for name in names], problems))
+    websites = (
+        file for file in sorted(path.iterdir()) if file.stem == WEBSITE_STEM and file.suffix in SUFFIXES
+    )
+    version = _schema_version(list(_raw_files(path, websites, problems)))
+    return _parse_all(raws, version, problems)
+
+
+def _parse_all(raws: Sequence[_RawDocument], version: int, problems: list[Problem]) -> list[SourcedDocument]:
+    """Return the documents. Raises `KnowledgeError` with the given problems and those of the documents."""
     documents_read = [raw for raw in raws if isinstance(raw.data, Mapping)]
     refuse_newer((stated_version(raw.data, version) or UNSTATED, raw.source) for raw in documents_read)
     documents: list[SourcedDocument] = []
@@ -124,6 +139,10 @@ def _raw_documents(path: Path, problems: list[Problem]) -> Iterator[_RawDocument
     if not files:
         fix = "a knowledge base has a website.yaml and folders like screens/ and tasks/"
         raise KnowledgeError([Problem("holds no .yaml or .json file", source=str(path), fix=fix)])
+    yield from _raw_files(path, files, problems)
+
+
+def _raw_files(path: Path, files: Iterable[Path], problems: list[Problem]) -> Iterator[_RawDocument]:
     for file in files:
         parts = file.relative_to(path).parts
         source = "/".join(parts)
@@ -151,7 +170,7 @@ def _is_inner_folder(path: Path) -> bool:
     )
 
 
-def _schema_version(raws: list[_RawDocument]) -> int:
+def _schema_version(raws: Sequence[_RawDocument]) -> int:
     """Return the version of documents that state none: the website document's, else the oldest."""
     for raw in raws:
         if raw.kind == "website" and isinstance(raw.data, Mapping):

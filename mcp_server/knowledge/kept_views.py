@@ -13,10 +13,9 @@ import contextlib
 import hashlib
 import json
 import os
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 from typing import Any, get_args
 
@@ -24,6 +23,7 @@ from kb_schema.graph_documents import Transition
 from kb_schema.knowledge_base import KnowledgeBase
 from kb_schema.objectives import Objective
 from kb_schema.owner_folders import make_owner_file, make_owner_folder
+from kb_schema.program_marks import program_mark
 from kb_schema.screens import Signature, StateSignature
 from kb_schema.websites import Website
 from kb_store.stored_contents import StoredContents
@@ -51,20 +51,6 @@ _PROGRAM = ("kb_schema", "kb_store", "web_pages", "mcp_server")
 """Packages whose code decides what a view contains."""
 
 
-@cache
-def program_mark() -> str:
-    """Return a text that differs for another version of Python or of the files that check and compile knowledge."""
-    root = Path(__file__).resolve().parents[2]
-    mark = hashlib.blake2b(sys.version.encode(), digest_size=16)
-    for package in _PROGRAM:
-        for folder, _, names in sorted(os.walk(root / package)):
-            for name in sorted(names):
-                if name.endswith(".py"):
-                    found = Path(folder, name).stat()
-                    mark.update(f"{folder}/{name} {found.st_size} {found.st_mtime_ns}\n".encode())
-    return mark.hexdigest()
-
-
 class KeptViews:
     """The files of one folder, readable by their owner only."""
 
@@ -89,7 +75,7 @@ class KeptViews:
         view.screens.kept = _FiledKeys(self, name)
 
     def _name(self, contents: StoredContents) -> str:
-        both = f"{contents.digest} {program_mark()}"
+        both = f"{contents.digest} {program_mark(_PROGRAM)}"
         return hashlib.blake2b(both.encode(), digest_size=16).hexdigest()
 
     def _read(self, name: str) -> list[bytes] | None:

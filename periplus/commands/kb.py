@@ -47,8 +47,9 @@ from periplus.commands.command_options import ImportMemory, ImportSeconds, choos
 from periplus.commands.command_output import format_change, format_count, print_json
 from periplus.errors import UserError, print_problems
 from periplus.exit_codes import ExitCode
+from periplus.folder_loads import ChangedFolder, FolderLoad
 from periplus.foreign_input import ImportBudget, read_foreign
-from periplus.store_selection import ArangoUrl, MongoUrl, open_selected_stores
+from periplus.store_selection import ArangoUrl, MongoUrl, get_store_places, open_selected_stores
 from periplus.terminal.command_console import CommandConsole
 
 app = typer.Typer(
@@ -113,6 +114,9 @@ def load(
             help="Discard accepted proposals and published workflows that the folder does not contain.",
         ),
     ] = False,
+    whole: Annotated[
+        bool, typer.Option("--whole", help="Load every file, not only what changed since the last load.")
+    ] = False,
     max_import_memory: ImportMemory = None,
     max_import_seconds: ImportSeconds = None,
     mongodb_url: MongoUrl = None,
@@ -126,17 +130,30 @@ def load(
     Readers see the old generation until the new one is complete.
     An invalid folder is refused with a list of all problems; the store stays unchanged.
     A folder that lacks proposals accepted, or workflows published, since the last load is refused too.
+    Of a large folder that was loaded before, only what changed is read and written if that can be checked alone.
     """
     budget = choose_import_budget(max_import_memory, max_import_seconds)
-    knowledge, warnings = read_foreign(folder, budget, read_knowledge_folder, folder)
-    opening = open_selected_stores(mongodb_url, arangodb_url)
-    report = asyncio.run(_load(knowledge, opening, quiet=as_json, replace_learned=replace_learned))
+    data_dir, addresses = get_store_places(mongodb_url, arangodb_url)
+    loading = FolderLoad(folder, data_dir, addresses)
+    changed = None if whole or replace_learned else loading.find_changes(budget)
+    report: LoadReport | None = None
+    if changed is not None:
+        report = asyncio.run(_load_changes(loading, changed, open_selected_stores(mongodb_url, arangodb_url)))
+        warnings = changed.record.warnings
+    if report is None:
+        knowledge, warnings = read_foreign(folder, budget, read_knowledge_folder, folder)
+        opening = open_selected_stores(mongodb_url, arangodb_url)
+        report = asyncio.run(
+            _load(loading, knowledge, warnings, opening, quiet=as_json, replace_learned=replace_learned)
+        )
     if as_json:
         print_json(out, {"loaded": _report_json(report), "warnings": [_problem_json(w) for w in warnings]})
         return
     _print_warnings(warnings)
     what = ", ".join(format_count(number, kind) for kind, number in report.counts.items())
     instead = "" if report.replaced is None else f" (in place of {report.replaced})"
+    if report.changed is not None:
+        what += f"; {format_count(report.changed, 'document')} changed"
     out.print(
         f"[green]loaded[/] [bold]{escape(report.website_id)}[/], generation {report.generation}{instead}: {what}",
         soft_wrap=True,
@@ -280,8 +297,21 @@ def _load_compared_knowledge(
 # -- the stores ----------------------------------------------------------------------------------
 
 
+async def _load_changes(
+    loading: FolderLoad, changed: ChangedFolder, opening: StoresContext
+) -> LoadReport | None:
+    async with opening as stores:
+        return await loading.load(stores, changed)
+
+
 async def _load(
-    knowledge: KnowledgeBase, opening: StoresContext, *, quiet: bool, replace_learned: bool
+    loading: FolderLoad,
+    knowledge: KnowledgeBase,
+    warnings: tuple[Problem, ...],
+    opening: StoresContext,
+    *,
+    quiet: bool,
+    replace_learned: bool,
 ) -> LoadReport:
     async with opening as stores:
         keeping = AcceptedChangesCheck(stores.proposals, knowledge, replace=replace_learned)
@@ -290,6 +320,7 @@ async def _load(
                 stores.documents, stores.graph, knowledge, on_progress=on_progress, check=keeping
             )
         await keeping.conclude()
+        await loading.record_whole(stores, report, knowledge, warnings)
         return report
 
 
@@ -345,6 +376,7 @@ def _report_json(report: LoadReport) -> dict[str, Any]:
         "replaced": report.replaced,
         "counts": dict(report.counts),
         "collected": list(report.collected),
+        "changed": report.changed,
     }
 
 

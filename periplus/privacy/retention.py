@@ -180,7 +180,7 @@ async def _read_retention_days(stores: Stores) -> Mapping[str, int]:
     """Return `retention_days` of the websites in the knowledge base."""
     found: dict[str, int] = {}
     for active in await stores.documents.websites():
-        async for each in stores.documents.records(active.website_id, active.generation):
+        async for each in stores.documents.records(active.website_id, active.stored):
             if each.kind == "website":
                 days = each.body.get("retention_days", Website.model_fields["retention_days"].default)
                 found[active.website_id] = int(days)

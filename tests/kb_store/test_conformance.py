@@ -23,6 +23,8 @@ from kb_store.knowledge_loader import collect
 from kb_store.knowledge_records import EdgeEnd, EdgeRecord, KnowledgeRecord
 from kb_store.lease_owners import this_process
 from kb_store.ports import Generation, LoadLease
+from kb_store.record_changes import ChangeableStore, RecordChanges
+from kb_store.stored_contents import read_contents
 from tests.kb_store.sample_knowledge import knowledge_of, version_of
 
 HOSTILE = (
@@ -350,3 +352,130 @@ async def test_the_status_says_what_is_there(stores):
     )
     assert shop.active.edges["transition"] == 4
     assert (datetime.now(UTC) - shop.active.loaded_at).total_seconds() < 60
+
+
+# -- changing records in place
+
+
+async def _change(
+    stores: Stores, base: Generation, changes: RecordChanges, counted: Generation | None = None
+) -> bool:
+    assert isinstance(stores.documents, ChangeableStore)
+    lease = await stores.documents.begin("shop", ME, ttl=60)
+    new = dataclasses.replace(counted or base, generation=lease.generation, records_under=base.stored)
+    done = await stores.documents.change(lease, base, changes, new)
+    if not done:
+        await stores.documents.release(lease)
+    return done
+
+
+@pytest.fixture
+async def changeable(stores):
+    """Stores whose documents and graph change in one transaction, with a website that is loaded."""
+    if not isinstance(stores.documents, ChangeableStore) or not stores.documents.keeps_graph(stores.graph):
+        pytest.skip("its graph is in another database")
+    await load_knowledge(stores.documents, stores.graph, knowledge_of())
+    return stores
+
+
+_EDGE = EdgeRecord(
+    "transition", "t_0", EdgeEnd("screen", "a"), EdgeEnd("screen", "b"), {"type": "transition"}
+)
+_CHANGES = RecordChanges(
+    documents=[KnowledgeRecord("screen", "bare", {"type": "screen", "screen_id": "bare"})],
+    vertices=[KnowledgeRecord("screen", "bare", {"name": "x"})],
+    edges=[_EDGE],
+    gone=[("action", "buy"), ("transition", "t_1")],
+)
+
+
+async def test_a_change_in_place_is_a_generation_with_the_other_records_of_the_one_before(changeable):
+    base = await changeable.documents.active("shop")
+    assert await _change(changeable, base, _CHANGES)
+    active = await changeable.documents.active("shop")
+    assert active.generation > base.generation
+    assert active.stored == base.stored
+    found = {(r.kind, r.local_id): r.body async for r in changeable.documents.records("shop", active.stored)}
+    assert found["screen", "bare"] == {"type": "screen", "screen_id": "bare"}
+    assert ("action", "buy") not in found
+    assert len(found) == sum(base.documents.values()) - 1
+    edges = {edge.local_id: edge async for edge in changeable.graph.edges("shop", active.stored)}
+    assert edges["t_0"] == _EDGE
+    assert "t_1" not in edges
+    keys = {("screen", "bare"), ("transition", "t_0"), ("transition", "t_1"), ("screen_group", "all")}
+    whole = await changeable.documents.find_records("shop", active.stored, keys)
+    assert {(r.kind, r.local_id) for r in whole} == keys - {("transition", "t_1")}
+
+
+async def test_nothing_that_a_changed_generation_uses_is_collected(changeable):
+    base = await changeable.documents.active("shop")
+    assert await _change(changeable, base, _CHANGES)
+    assert await collect(changeable.documents, changeable.graph, "shop") == ()
+    pin = await changeable.documents.pin("shop", ttl=60)
+    assert pin.stored == base.stored
+    await load_knowledge(changeable.documents, changeable.graph, knowledge_of(version="new"))
+    assert base.stored in await changeable.documents.generations("shop")
+    assert await changeable.documents.holds(pin)
+    await changeable.documents.unpin(pin)
+    assert await collect(changeable.documents, changeable.graph, "shop") == (base.stored,)
+
+
+async def test_a_pin_does_not_hold_once_its_records_were_changed(changeable):
+    before = await changeable.documents.pin("shop", ttl=60)
+    assert await changeable.documents.holds(before)
+    base = await changeable.documents.active("shop")
+    assert await _change(changeable, base, _CHANGES)
+    assert not await changeable.documents.holds(before)
+    assert await changeable.documents.holds(await changeable.documents.pin("shop", ttl=60))
+    await load_knowledge(changeable.documents, changeable.graph, knowledge_of(version="new"))
+    assert not await changeable.documents.holds(before)
+
+
+async def test_a_change_of_a_generation_that_is_not_active_any_more_changes_nothing(changeable):
+    base = await changeable.documents.active("shop")
+    await load_knowledge(changeable.documents, changeable.graph, knowledge_of(version="new"))
+    assert not await _change(changeable, base, _CHANGES)
+    assert version_of((await read_knowledge(changeable.documents, changeable.graph, "shop"))[0]) == "new"
+
+
+async def test_a_loader_that_lost_its_lease_changes_nothing(changeable):
+    base = await changeable.documents.active("shop")
+    lost = await changeable.documents.begin("shop", ME, ttl=-1)
+    await changeable.documents.begin("shop", ME, ttl=60)
+    new = dataclasses.replace(base, generation=lost.generation, records_under=base.stored)
+    with pytest.raises(LeaseLost):
+        await changeable.documents.change(lost, base, _CHANGES, new)
+    assert version_of((await read_knowledge(changeable.documents, changeable.graph, "shop"))[0]) == "old"
+
+
+async def test_contents_that_change_while_they_are_read_are_not_given(changeable, monkeypatch):
+    base = await changeable.documents.active("shop")
+    assert await read_contents(changeable.documents, changeable.graph, "shop") is not None
+    read_graph = changeable.graph.raw_records
+
+    async def changed_meanwhile(website_id: str, generation: int) -> Any:
+        await _change(changeable, base, _CHANGES)
+        return await read_graph(website_id, generation)
+
+    monkeypatch.setattr(changeable.graph, "raw_records", changed_meanwhile)
+    assert await read_contents(changeable.documents, changeable.graph, "shop") is None
+
+
+async def test_a_website_that_changes_while_it_is_counted_is_not_called_damaged(changeable, monkeypatch):
+    base = await changeable.documents.active("shop")
+    more = dataclasses.replace(base, edges={**base.edges, "transition": base.edges["transition"] - 1})
+    count = changeable.documents.count
+    done = False
+
+    async def changed_meanwhile(website_id: str, generation: int) -> Any:
+        nonlocal done
+        if not done:
+            done = True
+            await _change(changeable, base, RecordChanges(gone=[("transition", "t_1")]), more)
+        return await count(website_id, generation)
+
+    monkeypatch.setattr(changeable.documents, "count", changed_meanwhile)
+    status = await store_status(changeable.documents, changeable.graph)
+    assert [(each.whole, each.active.generation > base.generation) for each in status.websites] == [
+        (True, True)
+    ]

@@ -205,6 +205,12 @@ def test_the_status_of_a_loaded_store_needs_no_model_of_a_document(tmp_path):
     assert foreign == []
 
 
+def test_the_settings_need_no_module_that_starts_processes():
+    code = "import sys, periplus.settings; sys.exit('multiprocessing' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.stderr.strip(), done.returncode) == ("", 0)
+
+
 def test_a_run_of_a_task_needs_nothing_of_sentences_synthesis_and_verification(tmp_path):
     code, _, err, more = _run_beside_a_store(tmp_path, "run", "no_such_task")
     assert (code, "no task 'no_such_task'" in err) == (2, True)

@@ -100,6 +100,24 @@ async def test_a_file_of_a_newer_periplus_is_left_alone(tmp_path):
             pass
 
 
+async def test_a_file_of_format_1_is_read_and_gets_the_columns_of_format_2(tmp_path):
+    async with open_stores(tmp_path) as stores:
+        await load_knowledge(stores.documents, stores.graph, knowledge_of())
+    with sqlite3.connect(tmp_path / "knowledge.sqlite3") as raw:
+        for table, column in (
+            ("websites", "records_under"),
+            ("websites", "changed"),
+            ("pins", "records_under"),
+        ):
+            raw.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
+        raw.execute("PRAGMA user_version = 1")
+    async with open_stores(tmp_path) as stores:
+        read, generation = await read_knowledge(stores.documents, stores.graph, "shop")
+        active = await stores.documents.active("shop")
+    assert read.by_kind == knowledge_of().by_kind
+    assert (active.generation, active.stored) == (generation, generation)
+
+
 async def test_a_file_that_is_no_database_is_said_to_be_damaged(tmp_path):
     (tmp_path / "knowledge.sqlite3").write_bytes(b"this is no database, it only looks long enough" * 100)
     with pytest.raises(StoreCorrupt, match=r"knowledge\.sqlite3"):

@@ -111,7 +111,7 @@ async def test_a_damaged_file_and_one_of_another_program_are_not_used(stores, mo
     view, reads, _ = await opened(stores)
     assert reads == 1
     alike(compiled, view)
-    monkeypatch.setattr(kept_views, "program_mark", lambda: "another")
+    monkeypatch.setattr(kept_views, "program_mark", lambda _: "another")
     assert (await opened(stores))[1] == 1
 
 

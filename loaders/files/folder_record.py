@@ -1,0 +1,169 @@
+"""What a folder's files were when it was loaded: a record beside the store, by which the next load finds what changed.
+
+    FOLDER/DIGEST.loaded     a line of JSON (`_Head`), then a line per file: path, tab, state, tab, keys of its documents
+
+A file counts as unchanged if its size, times of change and inode are the recorded ones, as in git. One that was changed so shortly before
+it was looked at that a later change could have the same time is always read again. The record is only a hint: it stands for one
+generation of one store and for the program's own files, and whoever has no record, or one of something else, loads everything.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from kb_schema import KnowledgeBase, Problem
+from kb_schema.errors import Severity
+from kb_schema.owner_folders import make_owner_file, make_owner_folder
+from kb_schema.program_marks import program_mark
+from loaders.files.folder_layout import SUFFIXES
+
+UNSURE_SECONDS = 2.0
+"""A file changed later than this before it was looked at may change again within the same tick of the file system's clock."""
+_UNSURE = "?"
+_PROGRAM = ("kb_schema", "kb_store", "loaders")
+"""Packages whose code decides what is valid and what is stored."""
+
+FileStates = Mapping[str, str]
+"""Path below the folder, with `/` -> size, times and inode; `?` if the file changed just now."""
+
+
+def list_file_states(folder: Path) -> dict[str, str]:
+    """Return the states of the files that a load reads (`folder_reader.knowledge_files`). Raises `OSError`."""
+    unsure = time.time_ns() - int(UNSURE_SECONDS * 1e9)
+    found: dict[str, str] = {}
+    todo = [("", os.fspath(folder))]
+    for above, place in todo:  # grows meanwhile
+        with os.scandir(place) as entries:
+            for entry in entries:
+                name = entry.name
+                if name.startswith("."):
+                    continue
+                if name.endswith(SUFFIXES) and entry.is_file():
+                    stat = entry.stat()
+                    modified, changed = stat.st_mtime_ns, stat.st_ctime_ns
+                    sure = modified < unsure and changed < unsure
+                    state = f"{stat.st_size} {modified} {changed} {stat.st_ino}" if sure else _UNSURE
+                    found[above + name] = state
+                elif entry.is_dir(follow_symlinks=False):
+                    todo.append((f"{above}{name}/", entry.path))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class FolderRecord:
+    """What was loaded."""
+
+    website_id: str
+    stamp: str
+    """Number and time of the generation that was loaded: a database that was restored may use a number again."""
+    warnings: tuple[Problem, ...]
+    files: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """Path -> state, and the keys of its documents as `kind/id`, with spaces between."""
+
+    def changed(self, states: FileStates) -> tuple[list[str], list[str]]:
+        """Return the files to be read now, and those that are gone."""
+        files = self.files
+        read = [
+            name
+            for name, state in states.items()
+            if (known := files.get(name)) is None or known[0] != state or state == _UNSURE
+        ]
+        return sorted(read), [name for name in files if name not in states]
+
+    def keys_of(self, names: Iterable[str]) -> set[tuple[str, str]]:
+        """Return kind and id of the documents that these files had."""
+        found = (
+            key.partition("/") for name in names if name in self.files for key in self.files[name][1].split()
+        )
+        return {(kind, local_id) for kind, _, local_id in found}
+
+    def after(
+        self,
+        states: FileStates,
+        keys: Mapping[str, Sequence[str]],
+        stamp: str,
+        warnings: tuple[Problem, ...],
+    ) -> FolderRecord:
+        """Return the record of the next generation; `keys` has those of the files that were read."""
+        files = {
+            name: (state, " ".join(keys[name]) if name in keys else self.files[name][1])
+            for name, state in states.items()
+        }
+        return FolderRecord(self.website_id, stamp, warnings, files)
+
+
+def record_load(
+    knowledge: KnowledgeBase, states: FileStates, stamp: str, warnings: tuple[Problem, ...]
+) -> FolderRecord:
+    """Return the record of a whole load; the states are those of before the files were read."""
+    keys: dict[str, list[str]] = {}
+    for (kind, local_id), source in knowledge.sources.items():
+        keys.setdefault(file_of(source), []).append(f"{kind}/{local_id}")
+    files = {name: (state, " ".join(keys.get(name, ()))) for name, state in states.items()}
+    return FolderRecord(knowledge.website.website_id, stamp, warnings, files)
+
+
+def file_of(source: str) -> str:
+    """Return the file of a document's source, which may end with its place in the file: `screens/a.yaml[3]`."""
+    return source.rpartition("[")[0] if source.endswith("]") else source
+
+
+class FolderRecords:
+    """The records of one data directory, readable by their owner only."""
+
+    def __init__(self, place: Path, folder: Path, *stores: str) -> None:
+        """`stores`: the addresses of the stores that are loaded."""
+        which = "\n".join((str(folder.resolve()), *stores)).encode("utf-8", "surrogateescape")
+        self._path = place / f"{hashlib.blake2b(which, digest_size=16).hexdigest()}.loaded"
+
+    def find(self) -> FolderRecord | None:
+        """Return the record; None if there is none, or one of other code, or a damaged one."""
+        try:
+            head, *lines = self._path.read_text(encoding="utf-8", errors="surrogateescape").split("\n")
+            found: dict[str, Any] = json.loads(head)
+            if found["program"] != program_mark(_PROGRAM) or found["files"] != len(lines):
+                return None
+            files = {name: (state, keys) for name, state, keys in (line.split("\t") for line in lines)}
+            warnings = tuple(
+                Problem(**{**each, "severity": Severity(each["severity"])}) for each in found["warnings"]
+            )
+            return FolderRecord(found["website_id"], found["stamp"], warnings, files)
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def keep(self, record: FolderRecord) -> None:
+        """Keep a record instead of the one before. Raises nothing: without a record the next load costs time."""
+        head = {
+            "website_id": record.website_id,
+            "stamp": record.stamp,
+            "program": program_mark(_PROGRAM),
+            "files": len(record.files),
+            "warnings": [
+                {name: getattr(each, name) for name in ("message", "path", "document", "source", "fix", "rule", "severity")}
+                for each in record.warnings
+            ],
+        }  # fmt: skip
+        lines = (f"{name}\t{state}\t{keys}" for name, (state, keys) in record.files.items())
+        if any("\n" in name or "\t" in name for name in record.files):
+            self.forget()
+            return
+        fresh = self._path.with_suffix(f".{os.getpid()}.new")
+        with contextlib.suppress(OSError):
+            make_owner_folder(self._path.parent)
+            make_owner_file(fresh)
+            text = "\n".join((json.dumps(head), *lines))
+            fresh.write_text(text, encoding="utf-8", errors="surrogateescape", newline="")
+            fresh.replace(self._path)
+
+    def forget(self) -> None:
+        """Delete the record."""
+        with contextlib.suppress(OSError):
+            self._path.unlink(missing_ok=True)
