@@ -259,6 +259,13 @@ def _options(
         telemetry_setup.set_up_telemetry()
 
 
+def _is_broken_pipe(error: BaseException) -> bool:
+    """Return whether an error is nothing but broken pipes; the MCP server's comes in a group of its tasks."""
+    if isinstance(error, BaseExceptionGroup):
+        return error.split(BrokenPipeError)[1] is None
+    return isinstance(error, BrokenPipeError)
+
+
 def _is_reader_gone() -> bool:
     """Whether who read the output has ended, such as `head`; then nothing more is written."""
     gone = False
@@ -296,7 +303,7 @@ def main(args: list[str] | None = None) -> None:
         typer.echo("aborted", err=True)
         sys.exit(1)
     except (Exception, KeyboardInterrupt) as exc:  # noqa: BLE001 - the outermost boundary of the process
-        if isinstance(exc, BrokenPipeError) and _is_reader_gone():
+        if _is_broken_pipe(exc) and _is_reader_gone():
             sys.exit(1)
         from periplus.errors import report_error  # noqa: PLC0415 - only needed after an error
         from periplus.terminal.command_console import CommandConsole  # noqa: PLC0415
