@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
+
 import pytest
 
 from periplus.browser_tools.address_policy import AddressPolicy, AddressRefused, OpenMode
@@ -12,7 +15,7 @@ from tests.periplus.browser_tools.test_browser_tools import (  # noqa: F401 - fi
     shelves,
     told,
 )
-from tests.support.small_sites import Answered, running_site
+from tests.support.small_sites import Answered, Asked, running_site
 
 INNER = [
     "http://10.0.0.1/", "http://192.168.1.1:8080/admin", "http://169.254.169.254/latest/meta-data", "http://172.16.3.4",
@@ -87,3 +90,28 @@ async def test_a_page_to_which_a_known_website_redirects_is_not_read(shelves, ha
             assert inner not in said
             assert inner not in str(await client.call_tool("look", {}))
             assert inner not in str(await client.call_tool("read", {}))
+
+
+@pytest.mark.usefixtures("data_folder")
+async def test_a_tab_that_a_page_led_to_a_refused_address_after_its_call_can_be_used_on(shelves):  # noqa: F811 - fixtures
+    go, arrived = threading.Event(), threading.Event()
+
+    def inner(asked: Asked) -> Answered:
+        if asked.path == "/seen.png":
+            arrived.set()
+        return Answered("<title>Inner</title><h1>The inner admin page</h1><img src=/seen.png>")
+
+    with running_site(inner) as other:
+        leads = f"setInterval(() => fetch('/go').then((got) => got.status === 200 && (location = '{other.base}/admin')), 50)"
+
+        def outer(asked: Asked) -> Answered:
+            if asked.path == "/go":
+                return Answered("go", status=200 if go.is_set() else 404)
+            return Answered(f"<h1>Away</h1><script>{leads if asked.path == '/away' else ''}</script>")
+
+        with running_site(outer) as known:
+            async with eyes(shelves, known.base, open_mode=OpenMode.KNOWN) as client:
+                await told(client, "go_to", url=f"{known.base}/away")
+                go.set()
+                assert await asyncio.to_thread(arrived.wait, 60)
+                assert "# Away" in await told(client, "go_to", url=f"{known.base}/other")
