@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-import threading
-
 import pytest
+from playwright.async_api import async_playwright
 
 from periplus.browser_tools.address_policy import AddressPolicy, AddressRefused, OpenMode
+from periplus.session_setup import BrowserOptions
 from tests.periplus.browser_tools.test_browser_tools import (  # noqa: F401 - fixtures
     data_folder,
     eyes,
@@ -15,7 +14,8 @@ from tests.periplus.browser_tools.test_browser_tools import (  # noqa: F401 - fi
     shelves,
     told,
 )
-from tests.support.small_sites import Answered, Asked, running_site
+from tests.support.given_chrome import given_chrome
+from tests.support.small_sites import Answered, running_site
 
 INNER = [
     "http://10.0.0.1/", "http://192.168.1.1:8080/admin", "http://169.254.169.254/latest/meta-data", "http://172.16.3.4",
@@ -93,25 +93,19 @@ async def test_a_page_to_which_a_known_website_redirects_is_not_read(shelves, ha
 
 
 @pytest.mark.usefixtures("data_folder")
-async def test_a_tab_that_a_page_led_to_a_refused_address_after_its_call_can_be_used_on(shelves):  # noqa: F811 - fixtures
-    go, arrived = threading.Event(), threading.Event()
-
-    def inner(asked: Asked) -> Answered:
-        if asked.path == "/seen.png":
-            arrived.set()
-        return Answered("<title>Inner</title><h1>The inner admin page</h1><img src=/seen.png>")
-
-    with running_site(inner) as other:
-        leads = f"setInterval(() => fetch('/go').then((got) => got.status === 200 && (location = '{other.base}/admin')), 50)"
-
-        def outer(asked: Asked) -> Answered:
-            if asked.path == "/go":
-                return Answered("go", status=200 if go.is_set() else 404)
-            return Answered(f"<h1>Away</h1><script>{leads if asked.path == '/away' else ''}</script>")
-
-        with running_site(outer) as known:
-            async with eyes(shelves, known.base, open_mode=OpenMode.KNOWN) as client:
-                await told(client, "go_to", url=f"{known.base}/away")
-                go.set()
-                assert await asyncio.to_thread(arrived.wait, 60)
-                assert "# Away" in await told(client, "go_to", url=f"{known.base}/other")
+async def test_a_tab_that_came_to_a_refused_address_between_two_calls_can_be_used_on(shelves, tmp_path):  # noqa: F811 - fixtures
+    with (
+        running_site(lambda _: Answered("<h1>The inner admin page</h1>")) as other,
+        running_site(lambda asked: Answered(f"<h1>At {asked.path}</h1>")) as known,
+        given_chrome(tmp_path, ("about:blank",)) as chrome,
+    ):
+        options = BrowserOptions(cdp_endpoint=chrome.endpoint)
+        async with eyes(shelves, known.base, options=options, open_mode=OpenMode.KNOWN) as client:
+            await told(client, "tabs", open=True)
+            await told(client, "go_to", url=f"{known.base}/one")
+            async with async_playwright() as person:
+                browser = await person.chromium.connect_over_cdp(chrome.endpoint)
+                pages = [page for context in browser.contexts for page in context.pages]
+                (page,) = [each for each in pages if each.url.endswith("/one")]
+                await page.goto(f"{other.base}/admin")
+                assert "At /two" in await told(client, "go_to", url=f"{known.base}/two")

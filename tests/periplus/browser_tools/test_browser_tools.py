@@ -376,7 +376,6 @@ async def test_what_deletes_or_pays_by_what_is_chosen_or_by_its_form_needs_a_yes
             {"element": "Word", "action": "press", "value": "Enter"},
         ):
             assert "sure: true" in await told(client, "act", fails=True, **entered), entered
-        await told(client, "act", element="Quay", value="keep")
         await told(client, "act", fields={"Action": "gone"}, sure=True)
         assert "sure: true" in await told(client, "act", element="Go", fails=True)
         assert made.boats == ["Ada", "Bea"]
