@@ -33,6 +33,8 @@ class PressSurroundings:
     """What decides what a press does beside the words of the control. The page tells it."""
 
     title: str = ""
+    link: str = ""
+    """Address to which it leads, if it is a link."""
     action: str = ""
     """Address to which the press submits its form."""
     method: str = ""
@@ -74,9 +76,15 @@ def find_harm_around(name: str, around: PressSurroundings) -> tuple[Danger, str]
     text, each name counts that does not decline, such as `Cancel`. Both are words of `dangers.yaml`, in many languages.
     """
     told = (
-        judge(name, around) for judge in (_harm_of_form, _harm_of_title, _harm_of_heading, _harm_of_dialog)
+        judge(name, around)
+        for judge in (_harm_of_link, _harm_of_form, _harm_of_title, _harm_of_heading, _harm_of_dialog)
     )
     return next((harm for harm in told if harm is not None), None)
+
+
+def _harm_of_link(_name: str, around: PressSurroundings) -> tuple[Danger, str] | None:
+    danger = find_danger_in_address(around.link) if around.link else None
+    return (danger[0], f"its address says {danger[1]}") if danger is not None and danger[0] in _HARM else None
 
 
 def _harm_of_form(_name: str, around: PressSurroundings) -> tuple[Danger, str] | None:

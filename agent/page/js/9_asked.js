@@ -104,11 +104,13 @@ function pressSurroundings(selector, byEnter) {
   const submits = form && (entered || sendsForm(pressed));
   const override = submits && [...form.elements].find((field) => attr(field, "name") === "_method");
   const deeds = submits ? [...form.elements].filter((field) => field.type === "hidden" && /(^|[^a-z])(action|op|operation|cmd|do)$/i.test(attr(field, "name") || "")) : [];
+  const link = el.closest("a[href], area[href]");
   const dialog = el.closest("dialog, [role=dialog], [role=alertdialog], [aria-modal=true]");
   const method = submits ? attr(button, "formmethod") || attr(form, "method") || "" : "";
   const action = submits ? attr(button, "formaction") || attr(form, "action") || "" : "";
   return {
     title: attr(el, "title"),
+    link: link ? attr(link, "href") : "",
     action: action || !/^post$/i.test(method) ? action : location.href, // a form without an address goes to its own page
     method: (override && override.value) || method,
     chosen: submits ? [...form.elements].flatMap(chosenWords).join("\n") : "",

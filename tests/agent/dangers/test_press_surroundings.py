@@ -78,6 +78,13 @@ def test_a_heading_that_names_a_thing_is_no_harm(heading):
     assert find_harm_around("Save", PressSurroundings(heading=heading)) is None
 
 
+def test_a_link_deletes_by_its_address():
+    told = find_harm_around("Proceed", PressSurroundings(link="/users/3?delete=all"))
+    assert told is not None
+    assert told[0] == "deletes"
+    assert find_harm_around("Proceed", PressSurroundings(link="/users/3/edit")) is None
+
+
 def test_a_form_that_asks_for_a_card_pays():
     assert find_harm_around("Next step", PressSurroundings(card="card")) == (
         "pays",

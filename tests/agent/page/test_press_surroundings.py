@@ -17,6 +17,7 @@ PAGE = """<form method=post action="/vessels/delete"><input type=hidden name=_me
 <option value=gone selected>Delete users</option></select></label><label><input type=checkbox checked>Really</label>
 <label><input type=radio>Later</label><input id=field autocomplete="billing cc-number"><button id=go title="At once">Go</button></form>
 <form method=post><button id=here>Yes</button></form><form><input id=lone><button id=query>Find</button></form>
+<a href="/users/3?delete=all"><b id=link>Proceed</b></a>
 <div role=dialog aria-label="Careful"><h2>Delete your account?</h2><button id=yes>OK</button><button>Remove nothing</button></div>"""
 USERS = {"action": "/users", "method": "post", "chosen": "Delete users\nReally", "heading": "Users All users", "card": "card"}  # fmt: skip
 
@@ -36,6 +37,7 @@ USERS = {"action": "/users", "method": "post", "chosen": "Delete users\nReally",
         ("#list", True, {"options": "\t---\ngone\tDelete users"}),
         ("#here", False, {"action": f"{SITE}/", "method": "post"}),
         ("#query", False, {}),
+        ("#link", False, {"link": "/users/3?delete=all"}),
         ("#lone", True, {"sender": "Find"}),
         ("#none", False, None),
     ],

@@ -179,6 +179,7 @@ CHOICES = (
     "<form method=post action=/boat/1><label>Number <input name=number autocomplete='billing cc-number'></label><button>Next step</button></form>"
     "<label>Quay <select onchange=\"fetch('/boat/1')\"><option value=keep>Keep<option value=wipe>Delete all boats now</select></label>"
     "<button aria-label='Delete this quay' onclick=\"fetch('/boat/1')\">Sink them</button>"
+    "<a href='/boat/1?delete=all'>Proceed</a>"
     "<form method=post action=/boat/1><label>Word <input name=word></label><button>Delete boats</button></form>"
     "<label><input type=checkbox onchange=\"fetch('/boat/1')\">Remove boats at once</label>"
 )
@@ -371,6 +372,7 @@ async def test_what_deletes_or_pays_by_what_is_chosen_or_by_its_form_needs_a_yes
             {"element": "Continue"},
             {"element": "Next step"},
             {"element": "Sink them"},
+            {"element": "Proceed"},
             {"element": "Delete this quay"},
             {"element": "Word", "action": "input_and_submit", "value": "DELETE"},
             {"element": "Word", "action": "press", "value": "Enter"},
