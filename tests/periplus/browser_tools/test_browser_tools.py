@@ -77,7 +77,7 @@ async def eyes(
             options or BrowserOptions(),
             base_urls={"harbour": harbour},
             read_only=False,
-            limits=CallLimits(),
+            limits=CallLimits(call_seconds=600.0),  # a loaded machine takes more than 30 s to start a browser
             engines=PathEngines(),
             files=None,
             runs_at_once=2,
