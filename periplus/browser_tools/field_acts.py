@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from agent.locators.role_hints import ENTER
 from mcp_server.errors import BadRequest
 from periplus.browser_tools.browser_tabs import BrowserTab
-from periplus.browser_tools.errors import ActFailed, NotFoundOnPage
-from periplus.browser_tools.page_acts import choose_action, find_target, perform_act
+from periplus.browser_tools.errors import ActFailed, NeedsConfirmation, NotFoundOnPage
+from periplus.browser_tools.page_acts import check_danger, choose_action, find_target, perform_act
 from periplus.browser_tools.page_tool_list import PREFIX
 
 FieldValue = str | bool | int | float
@@ -16,19 +16,21 @@ MOST_FIELDS = 40
 _ENTERS = frozenset({"fill", "select_option", "check", "uncheck"})
 
 
-async def fill_fields(tab: BrowserTab, fields: Mapping[str, FieldValue]) -> tuple[str, bool]:
+async def fill_fields(
+    tab: BrowserTab, fields: Mapping[str, FieldValue], *, sure: bool = False
+) -> tuple[str, bool]:
     """Enter each value into the field of its key: a reference, an element id, or words. Nothing is pressed.
 
     Returns what was done, and whether all was; the first field that refuses ends it. Raises `BadRequest` for too many or
-    none, and `NotFoundOnPage` and `ActFailed` if nothing was done.
+    none, and `NotFoundOnPage`, `NeedsConfirmation` and `ActFailed` if nothing was done.
     """
     if not 0 < len(fields) <= MOST_FIELDS:
         raise BadRequest(f"fields has {len(fields)} entries", hint=f"give 1 to {MOST_FIELDS}")
     done: list[str] = []
     for element, value in fields.items():
         try:
-            name = await _fill_field(tab, element, value)
-        except (NotFoundOnPage, ActFailed, BadRequest) as exc:
+            name = await _fill_field(tab, element, value, sure=sure)
+        except (NotFoundOnPage, NeedsConfirmation, ActFailed, BadRequest) as exc:
             if not done:
                 raise
             why = str(exc)
@@ -38,8 +40,8 @@ async def fill_fields(tab: BrowserTab, fields: Mapping[str, FieldValue]) -> tupl
     return f"done: {', '.join(done)}", True
 
 
-async def _fill_field(tab: BrowserTab, element: str, value: FieldValue) -> str:
-    """Fill one field and return its name. Raises `ActFailed` if it refuses, or is no field."""
+async def _fill_field(tab: BrowserTab, element: str, value: FieldValue, *, sure: bool) -> str:
+    """Fill one field and return its name. Raises `ActFailed` if it refuses, or is no field, and `NeedsConfirmation`."""
     if element.startswith(PREFIX) or not element.strip():
         raise BadRequest(f"{element!r} is no field", hint="name fields only")
     text = str(value).lower() if isinstance(value, bool) else str(value)
@@ -47,6 +49,7 @@ async def _fill_field(tab: BrowserTab, element: str, value: FieldValue) -> str:
     action = choose_action(target, None, text, secret=False)
     if action not in _ENTERS:
         raise ActFailed(f"{element!r} is no field", hint="name fields only")
+    await check_danger(tab, target, action, text, sure=sure)
     if target.secret:
         tab.working_session()[0].context.keep_secret(text)
     outcome = await perform_act(tab, target, action, text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import urlsplit
@@ -14,9 +15,12 @@ from agent.dangers.press_surroundings import (
     NOTHING_AROUND,
     PressSurroundings,
     find_harm_around,
+    find_harm_in_choice,
+    list_meant_options,
     read_surroundings,
 )
 from agent.errors import AgentError
+from agent.execution.effects.person_handover import PRESSES
 from agent.execution.execution_ports import LoneAction
 from agent.execution.single_actions import perform_single_action
 from agent.locators.element_descriptions import ElementDescription
@@ -30,6 +34,7 @@ from agent.page.errors import PageError
 from agent.page.page_refusals import read_refusal_signs
 from agent.page.page_writes import watch_writes
 from kb_schema import action_types
+from kb_schema.explorations import Danger
 from kb_schema.fingerprints import Fingerprint
 from kb_schema.secret_fields import is_secret_name
 from kb_schema.selectors import Selector
@@ -48,8 +53,14 @@ MOST_ERRORS = 3
 LONGEST_ERROR = 200
 _KINDS = frozenset({"button", "link", "tab", "checkbox", "switch", "radio", "slider"})
 """Roles that may follow the words for an element (`agent.locators.role_hints`)."""
+_OWN_TEXT = frozenset({"button", "link", "menuitem", "tab", "switch"})
+"""Roles whose text says what they do. That of a list is its options, that of a row all that stands in it."""
 ASKED = frozenset({"deletes", "pays", "sends"})
 """What a client has to be sure of."""
+_ENTER_SENDS = frozenset({"press", "input_and_submit"})
+"""Actions with keys: in a field they may send its form, as its first button does."""
+_JUDGED = PRESSES | _ENTER_SENDS | {"check", "select_option"}
+"""What may do something at once. Other entries only fill a field."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +75,13 @@ class ActTarget:
     fingerprint: Fingerprint | None = None
     secret: bool = False
     """Whether what is typed there is a secret: it is kept out of traces and answers."""
+    words: tuple[str, ...] = ()
+    """All that it is called: by its label, its text, its icon, and by the client."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What it is called, each once, without empty ones."""
+        return tuple(dict.fromkeys(each for each in (self.name, *self.words) if each))
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +108,7 @@ async def find_target(tab: BrowserTab, element: str, action: str | None) -> ActT
     if action == ENTER and not isinstance(found, DiscoveredElement | AmbiguousElement):
         found = await discover_element(tab.page, ElementDescription(element))
     if isinstance(found, DiscoveredElement):
-        return _target(found.selector, found.element)
+        return _target(found.selector, found.element, asked=element.partition("@")[0])
     if isinstance(found, AmbiguousElement):
         raise NotFoundOnPage(found.reason, hint=_advise(element, found))
     hints = f"; like it: {', '.join(found.hints)}" if found.hints else ""
@@ -129,10 +147,14 @@ async def _find_referred(tab: BrowserTab, ref: str) -> ActTarget:
     return _target(selector, element, PageFingerprints(before).of(at))
 
 
-def _target(selector: Selector, element: IndexedElement, fingerprint: Fingerprint | None = None) -> ActTarget:
+def _target(
+    selector: Selector, element: IndexedElement, fingerprint: Fingerprint | None = None, *, asked: str = ""
+) -> ActTarget:
     name = _called(element)
     secret = element.attributes.get("type") == "password" or is_secret_name(name)
-    return ActTarget(selector, name, element.role or "", element.tag, fingerprint, secret)
+    text = element.text if element.role in _OWN_TEXT else ""
+    words = (element.label, element.name, text, element.icon, asked.strip())
+    return ActTarget(selector, name, element.role or "", element.tag, fingerprint, secret, words)
 
 
 async def _choose_selector(tab: BrowserTab, index: PageIndex, at: int) -> Selector | None:
@@ -170,22 +192,47 @@ def choose_action(target: ActTarget, action: str | None, value: str | None, *, s
     return "fill"
 
 
-async def check_danger(tab: BrowserTab, target: ActTarget, action: str, *, sure: bool) -> None:
-    """Raise `NeedsConfirmation` for a press that deletes, pays or the like by its words, its form, its title or its dialog."""
-    if sure or action not in ("click", "double_click", "press"):
+async def check_danger(
+    tab: BrowserTab, target: ActTarget, action: str, value: str | None, *, sure: bool
+) -> None:
+    """Raise `NeedsConfirmation` for an act that deletes, pays or the like.
+
+    A press is judged by its words, its form, its title and its dialog; what is chosen or ticked by its words: a page may do it
+    at once.
+    """
+    if sure or action not in _JUDGED:
         return
-    found = find_danger_in_words(target.name, pressed=True)
-    if found is None or found[0] not in ASKED:
-        found = find_harm_around(target.name, await _read_surroundings(tab, target))
-    if found is not None and found[0] in ASKED:
-        danger, word = found
+    found = await _find_danger(tab, target, action, value)
+    if found is not None:
+        name, danger, word = found
         raise NeedsConfirmation(
-            f"{target.name!r} {danger} ({word}): nothing was done",
+            f"{name!r} {danger} ({word}): nothing was done",
             hint="call act again with sure: true if that is meant",
         )
 
 
-async def _read_surroundings(tab: BrowserTab, target: ActTarget) -> PressSurroundings:
+async def _find_danger(
+    tab: BrowserTab, target: ActTarget, action: str, value: str | None
+) -> tuple[str, str, str] | None:
+    """Return what an act would do that a client has to be sure of: by which name, the danger, and what shows it."""
+    enters = action in _ENTER_SENDS
+    if action == "check":
+        return _first_asked((each, find_harm_in_choice(each)) for each in target.names)
+    around = await _read_surroundings(tab, target, by_enter=enters)
+    if action == "select_option":
+        return _first_asked(
+            (each, find_harm_in_choice(each)) for each in list_meant_options(value or "", around)
+        )
+    names = [*around.sender.splitlines()] if enters and around.sender else [*target.names]
+    found = _first_asked((each, find_danger_in_words(each, pressed=True)) for each in names or [""])
+    return found or _first_asked((each, find_harm_around(each, around)) for each in names or [""])
+
+
+def _first_asked(judged: Iterable[tuple[str, tuple[Danger, str] | None]]) -> tuple[str, str, str] | None:
+    return next(((name, *harm) for name, harm in judged if harm is not None and harm[0] in ASKED), None)
+
+
+async def _read_surroundings(tab: BrowserTab, target: ActTarget, *, by_enter: bool) -> PressSurroundings:
     """Return what the page tells of a press; nothing for an element that is told by its row, which the act finds itself."""
     session, _ = tab.working_session()
     selector = target.target
@@ -195,7 +242,7 @@ async def _read_surroundings(tab: BrowserTab, target: ActTarget) -> PressSurroun
             return NOTHING_AROUND
         selector = listed.selector
     try:
-        return await read_surroundings(tab.page, selector) or NOTHING_AROUND
+        return await read_surroundings(tab.page, selector, by_enter=by_enter) or NOTHING_AROUND
     except PageError:
         return NOTHING_AROUND  # the act says that the page does not answer
 

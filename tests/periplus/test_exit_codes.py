@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import subprocess
 import sys
@@ -59,3 +61,24 @@ def test_output_whose_reader_is_gone_is_no_internal_error():
     process.stdout.close()
     _, said = process.communicate(timeout=60)
     assert (process.returncode, said) == (1, b"")
+
+
+def test_an_mcp_client_that_is_gone_before_its_answer_is_no_internal_error(tmp_path):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "periplus", "mcp"],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PERIPLUS_DATA_DIR": str(tmp_path)},
+    )
+    assert process.stdout is not None
+    process.stdout.close()
+    begin = {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "gone", "version": "1"},
+    }
+    asked = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": begin}
+    _, said = process.communicate(f"{json.dumps(asked)}\n".encode(), timeout=110)
+    assert (process.returncode, b"internal error" in said) == (1, False), said

@@ -93,22 +93,53 @@ function readRegion(region, walk) {
 }
 
 /** What decides what a press does beside the control's own words; null if the selector leads to no element. */
-function pressSurroundings(selector) {
+function pressSurroundings(selector, byEnter) {
   const { element: el } = resolve(selector, newLook(), false);
   if (!el) return null;
-  const button = el.closest("button, input") || el;
-  const form = button.form || null;
-  const submits = form && (button.type === "submit" || button.type === "image");
+  const pressed = el.closest("button, input") || el;
+  const form = pressed.form || null;
+  const entered = Boolean(byEnter && form) && pressed.localName === "input" && !sendsForm(pressed);
+  const sender = entered ? [...form.elements].find((field) => sendsForm(field) && !field.disabled) || null : null;
+  const button = sender || pressed;
+  const submits = form && (entered || sendsForm(pressed));
   const override = submits && [...form.elements].find((field) => attr(field, "name") === "_method");
   const deeds = submits ? [...form.elements].filter((field) => field.type === "hidden" && /(^|[^a-z])(action|op|operation|cmd|do)$/i.test(attr(field, "name") || "")) : [];
+  const link = el.closest("a[href], area[href]");
   const dialog = el.closest("dialog, [role=dialog], [role=alertdialog], [aria-modal=true]");
+  const method = submits ? attr(button, "formmethod") || attr(form, "method") || "" : "";
+  const action = submits ? attr(button, "formaction") || attr(form, "action") || "" : "";
   return {
     title: attr(el, "title"),
-    action: submits ? attr(button, "formaction") || attr(form, "action") || "" : "",
-    method: submits ? (override && override.value) || attr(button, "formmethod") || attr(form, "method") || "" : "",
+    link: link ? attr(link, "href") : "",
+    action: action || !/^post$/i.test(method) ? action : location.href, // a form without an address goes to its own page
+    method: (override && override.value) || method,
+    chosen: submits ? [...form.elements].flatMap(chosenWords).join("\n") : "",
+    heading: submits ? headingOf(form) : "",
+    card: submits && [...form.elements].some((field) => /\bcc-(number|csc|exp)/.test(attr(field, "autocomplete") || "")) ? "card" : "",
+    sender: sender ? [sender.ariaLabel, sender.value, sender.textContent, sender.title].map((each) => squeeze(each || "")).filter((each) => each).join("\n") : "",
+    options: el.localName === "select" ? [...el.options].map((each) => `${each.value}\t${squeeze(each.label)}`).join("\n") : "",
     deed: deeds.map((field) => field.value).join(" ").slice(0, 200),
     dialog: dialog ? textAround(dialog) : "",
   };
+}
+
+/** Whether a press of it sends its form. An image is none of `form.elements`, but can be pressed. */
+function sendsForm(field) {
+  return field.type === "submit" || field.type === "image";
+}
+
+/** What is chosen in a field of a form: the words of options, and of boxes that are ticked. */
+function chosenWords(field) {
+  if (field.localName === "select") return [...field.selectedOptions].map((each) => squeeze(each.label));
+  if (field.checked !== true || (field.type !== "checkbox" && field.type !== "radio")) return [];
+  return labelsOf(field).map((label) => squeeze(label.textContent));
+}
+
+/** What a form is called: its own label, headings and legends in it; at most 600 characters. */
+function headingOf(form) {
+  const texts = [attr(form, "aria-label") || ""];
+  for (const each of form.querySelectorAll("h1, h2, h3, h4, h5, h6, legend, [role=heading]")) texts.push(each.textContent);
+  return squeeze(texts.join(" ")).slice(0, 600);
 }
 
 /** The text of an element without that of its controls, at most 600 characters. */

@@ -86,7 +86,7 @@ const library = Object.freeze({
   },
   fieldNames: (el) => json(fieldNames(el)),
   namesOf: (selectorJson) => json(namesOf(JSON.parse(selectorJson))),
-  pressSurroundings: (selectorJson) => json(pressSurroundings(JSON.parse(selectorJson))),
+  pressSurroundings: (selectorJson, byEnter) => json(pressSurroundings(JSON.parse(selectorJson), byEnter)),
   focusedNames: () => json(focusedNames()),
   holdSecret: (el) => json(holdSecret(el)),
   secretField: (el, replace) => json(secretField(el, replace)),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from agent.dangers.press_surroundings import PressSurroundings, find_harm_around
+from agent.dangers.danger_words import find_danger_in_words
+from agent.dangers.press_surroundings import PressSurroundings, find_harm_around, list_meant_options
 
 ASKING = {
     "de": ("Ihr Konto wird gelöscht.", "Ja", "Abbrechen"),
@@ -53,3 +54,53 @@ def test_names_in_a_long_text_and_words_that_only_begin_alike_are_no_harm():
     )
     for text in ("An exclusive view", "Add a vessel", "Silence is kept"):
         assert find_harm_around("OK", PressSurroundings(dialog=text)) is None, text
+
+
+def test_what_is_chosen_in_its_form_is_what_a_press_does():
+    chosen = PressSurroundings(method="post", chosen="---\nDelete selected users")
+    assert find_harm_around("Go", chosen) == ("deletes", "'Delete selected users' is chosen in its form")
+    for words in ("Post\nBook\nOrder", "Deleted\nPublished\nArchived", ""):
+        assert find_harm_around("Go", PressSurroundings(chosen=words)) is None, words
+
+
+@pytest.mark.parametrize(
+    "heading", ["Payment of 500 EUR", "Delete account", "Zahlung von 20 EUR", "Konto löschen"]
+)
+def test_the_heading_of_a_form_counts_for_a_button_that_only_agrees(heading):
+    assert find_harm_around("Continue", PressSurroundings(heading=heading)) is not None
+    assert find_harm_around("Show a list", PressSurroundings(heading=heading)) is None
+
+
+@pytest.mark.parametrize(
+    "heading", ["Edit post", "Book details", "Order 17", "New issue", "Archive", "Subscribe"]
+)
+def test_a_heading_that_names_a_thing_is_no_harm(heading):
+    assert find_harm_around("Save", PressSurroundings(heading=heading)) is None
+
+
+def test_a_link_deletes_by_its_address():
+    told = find_harm_around("Proceed", PressSurroundings(link="/users/3?delete=all"))
+    assert told is not None
+    assert told[0] == "deletes"
+    assert find_harm_around("Proceed", PressSurroundings(link="/users/3/edit")) is None
+
+
+def test_a_form_that_asks_for_a_card_pays():
+    assert find_harm_around("Next step", PressSurroundings(card="card")) == (
+        "pays",
+        "its form asks for a card",
+    )
+
+
+def test_an_option_is_meant_by_its_value_and_by_a_part_of_its_label():
+    around = PressSurroundings(options="keep\tKeep\nwipe\tDelete all data now")
+    for given in ("wipe", "delete all data now", "all data"):
+        assert "Delete all data now" in list_meant_options(given, around), given
+    assert list_meant_options("keep", around) == ["keep", "Keep"]
+
+
+@pytest.mark.parametrize(
+    "name", ["Transfer funds", "Send money", "Make a payment", "Jetzt überweisen", "Transferir dinero"]
+)
+def test_words_that_move_money_pay(name):
+    assert (find_danger_in_words(name, pressed=True) or ("",))[0] == "pays"

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from playwright.async_api import async_playwright
 
 from periplus.browser_tools.address_policy import AddressPolicy, AddressRefused, OpenMode
+from periplus.session_setup import BrowserOptions
 from tests.periplus.browser_tools.test_browser_tools import (  # noqa: F401 - fixtures
     data_folder,
     eyes,
@@ -12,6 +14,7 @@ from tests.periplus.browser_tools.test_browser_tools import (  # noqa: F401 - fi
     shelves,
     told,
 )
+from tests.support.given_chrome import given_chrome
 from tests.support.small_sites import Answered, running_site
 
 INNER = [
@@ -87,3 +90,22 @@ async def test_a_page_to_which_a_known_website_redirects_is_not_read(shelves, ha
             assert inner not in said
             assert inner not in str(await client.call_tool("look", {}))
             assert inner not in str(await client.call_tool("read", {}))
+
+
+@pytest.mark.usefixtures("data_folder")
+async def test_a_tab_that_came_to_a_refused_address_between_two_calls_can_be_used_on(shelves, tmp_path):  # noqa: F811 - fixtures
+    with (
+        running_site(lambda _: Answered("<h1>The inner admin page</h1>")) as other,
+        running_site(lambda asked: Answered(f"<h1>At {asked.path}</h1>")) as known,
+        given_chrome(tmp_path, ("about:blank",)) as chrome,
+    ):
+        options = BrowserOptions(cdp_endpoint=chrome.endpoint)
+        async with eyes(shelves, known.base, options=options, open_mode=OpenMode.KNOWN) as client:
+            await told(client, "tabs", open=True)
+            await told(client, "go_to", url=f"{known.base}/one")
+            async with async_playwright() as person:
+                browser = await person.chromium.connect_over_cdp(chrome.endpoint)
+                pages = [page for context in browser.contexts for page in context.pages]
+                (page,) = [each for each in pages if each.url.endswith("/one")]
+                await page.goto(f"{other.base}/admin")
+                assert "At /two" in await told(client, "go_to", url=f"{known.base}/two")

@@ -77,7 +77,7 @@ async def eyes(
             options or BrowserOptions(),
             base_urls={"harbour": harbour},
             read_only=False,
-            limits=CallLimits(),
+            limits=CallLimits(call_seconds=600.0),  # a loaded machine takes more than 30 s to start a browser
             engines=PathEngines(),
             files=None,
             runs_at_once=2,
@@ -172,7 +172,18 @@ REFUSED = (
     "<h1>A boat</h1><p class=error-message>Required property name not supplied</p>"
     "<form method=post action=/refused><label>Name <input name=name></label><button>Moor</button></form>"
 )
-PAGES = {"/new": NEW.format(alert=""), "/boat": BOAT, "/refused": REFUSED}
+CHOICES = (
+    "<h1>Boats</h1><form method=post action=/boat/1><label>Action <select name=deed><option value=''>---</option>"
+    "<option value=gone>Delete selected boats</option></select></label><button>Go</button></form>"
+    "<form method=post action=/boat/1><h2>Payment of 500 EUR</h2><label>Name <input name=holder></label><button>Continue</button></form>"
+    "<form method=post action=/boat/1><label>Number <input name=number autocomplete='billing cc-number'></label><button>Next step</button></form>"
+    "<label>Quay <select onchange=\"fetch('/boat/1')\"><option value=keep>Keep<option value=wipe>Delete all boats now</select></label>"
+    "<button aria-label='Delete this quay' onclick=\"fetch('/boat/1')\">Sink them</button>"
+    "<a href='/boat/1?delete=all'>Proceed</a>"
+    "<form method=post action=/boat/1><label>Word <input name=word></label><button>Delete boats</button></form>"
+    "<label><input type=checkbox onchange=\"fetch('/boat/1')\">Remove boats at once</label>"
+)
+PAGES = {"/new": NEW.format(alert=""), "/boat": BOAT, "/refused": REFUSED, "/choices": CHOICES}
 
 
 class Quay:
@@ -343,6 +354,34 @@ async def test_what_deletes_by_what_its_form_says_needs_a_yes(shelves, harbour, 
             assert "sure: true" in await told(client, "act", element=element, fails=True)
         assert made.boats == ["Ada", "Bea"]
         await told(client, "act", element="Go on", sure=True)
+    assert made.boats == []
+
+
+async def test_what_deletes_or_pays_by_what_is_chosen_or_by_its_form_needs_a_yes(
+    shelves, harbour, quay, data_folder
+):
+    made, site = quay
+    async with eyes(shelves, harbour) as client:
+        await told(client, "go_to", url=f"{site.base}/choices")
+        for entered in (
+            {"element": "Action", "value": "Delete selected boats"},
+            {"element": "Action", "value": "gone"},
+            {"element": "Quay", "value": "wipe"},
+            {"element": "Remove boats at once", "value": "true"},
+            {"fields": {"Remove boats at once": True}},
+            {"element": "Continue"},
+            {"element": "Next step"},
+            {"element": "Sink them"},
+            {"element": "Proceed"},
+            {"element": "Delete this quay"},
+            {"element": "Word", "action": "input_and_submit", "value": "DELETE"},
+            {"element": "Word", "action": "press", "value": "Enter"},
+        ):
+            assert "sure: true" in await told(client, "act", fails=True, **entered), entered
+        await told(client, "act", fields={"Action": "gone"}, sure=True)
+        assert "sure: true" in await told(client, "act", element="Go", fails=True)
+        assert made.boats == ["Ada", "Bea"]
+        await told(client, "act", element="Go", sure=True)
     assert made.boats == []
 
 
