@@ -107,11 +107,16 @@ STEP_DIALOGS = 50
 """Dialogs of one step after which its page is ended. Applied by `agent.page.page_side_effects`."""
 
 PAGE_EVENTS = 10_000
-"""Console lines, requests, frames, web sockets, workers and downloads of a page within `PAGE_EVENTS_S`; with more it is ended,
+"""Errors, requests, frames, web sockets, workers and downloads of a page within `PAGE_EVENTS_S`; with more it is ended,
 since they fill the browser driver's memory and delay every other page. Applied by `agent.page.page_watchdog`."""
 
 PAGE_EVENTS_S = 10.0
-"""Seconds in which `PAGE_EVENTS` are counted."""
+"""Seconds in which `PAGE_EVENTS`, `PAGE_LINES` and `PAGE_LINE_CHARACTERS` are counted."""
+
+PAGE_LINES = 3_000
+PAGE_LINE_CHARACTERS = 4_000_000
+"""Lines on the console, and their characters, of a page with its frames and workers, or of a service worker; with more the page is
+ended. Lines of documents are limited where they are written (`agent/page/js/6_console.js`); those of workers cannot be."""
 
 OPEN_WINDOWS = 30
 """Windows that a page, and those that it opened, may have open at a time; with more it is ended. Applied by

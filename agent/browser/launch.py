@@ -48,6 +48,7 @@ QUIET_FLAGS = (
     "--disable-component-update",
     "--disable-sync",
     "--no-first-run",
+    "--log-level=2",  # else every line on a page's console is a line of the browser's log as well, which the driver reads
 )
 
 

@@ -2,8 +2,8 @@
 
 A script that never returns blocks every call to its page, and most of the browser driver's calls have no timeout. The
 watchdog asks each page of a context for a sign of life over the browser's own protocol. A page that gives none, opens
-windows without end or floods the driver with events has its renderer killed; the calls that wait for the page then fail with
-`PageGone` and its reason.
+windows without end or floods the driver with events has its renderer killed; the calls that wait for the page then fail at
+once with `PageGone` and its reason, also while the driver is still busy with what the page sent.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
 import structlog
-from playwright.async_api import BrowserContext, CDPSession, Page
+from playwright.async_api import BrowserContext, CDPSession, ConsoleMessage, Page, Worker
 from playwright.async_api import Error as DriverError
 
 from agent import retry_limits
@@ -29,7 +29,6 @@ CLOSE_S = 15.0
 """How long the browser may take to close a context. After that nothing waits for it."""
 
 _COUNTED: tuple[Any, ...] = (
-    "console",
     "pageerror",
     "request",
     "frameattached",
@@ -42,6 +41,10 @@ _COUNTED: tuple[Any, ...] = (
 
 _ENDED: WeakKeyDictionary[Page, str] = WeakKeyDictionary()
 _WATCHED: WeakSet[Page] = WeakSet()
+_HEARD: WeakKeyDictionary[Page, list[tuple[Any, Callable[..., Any]]]] = WeakKeyDictionary()
+"""What hears events of a page until it is ended: afterwards the driver must not pass on what the page had sent."""
+_LIMITS: WeakKeyDictionary[Page, list[tuple[asyncio.Task[Any] | None, asyncio.Timeout]]] = WeakKeyDictionary()
+"""The deadlines in which something waits for a page, with the task that waits, outer ones first."""
 _SESSIONS: WeakKeyDictionary[Page, CDPSession] = WeakKeyDictionary()
 _OPENED: WeakKeyDictionary[Page, WeakSet[Page]] = WeakKeyDictionary()
 """For a page that no other opened: the windows that it and those opened."""
@@ -52,8 +55,8 @@ _log = structlog.get_logger(__name__)
 
 
 def watch_context(context: BrowserContext, *, answer_s: float = retry_limits.PAGE_ANSWER_S) -> None:
-    """End every page of the context, also later ones, that gives no sign of life for `answer_s` seconds or sends more than
-    `PAGE_EVENTS` events within `PAGE_EVENTS_S`.
+    """End every page of the context, also later ones, that gives no sign of life for `answer_s` seconds or sends more events
+    or console lines within `PAGE_EVENTS_S` than `agent.retry_limits` has. Service workers have no page: all pages are ended.
     """
     tasks: set[asyncio.Task[None]] = set()
 
@@ -67,11 +70,17 @@ def watch_context(context: BrowserContext, *, answer_s: float = retry_limits.PAG
         _WATCHED.add(page)
         count = _EventCount(lambda reason: do(end_page(page, reason)))
         for event in _COUNTED:
-            page.on(event, count.note)
+            hear_until_ended(page, event, count.note)
+        hear_until_ended(page, "console", count.note_line)
         for watching in (_watch(page, answer_s), _count(page)):
             page.once("close", partial(_cancel, do(watching)))
 
+    def start_worker(worker: Worker) -> None:
+        count = _EventCount(lambda reason: do(_end_workers(context, reason)))
+        worker.on("console", count.note_line)
+
     context.on("page", start)
+    context.on("serviceworker", start_worker)
     for page in context.pages:
         start(page)
 
@@ -81,12 +90,25 @@ def read_end_reason(page: Page) -> str | None:
     return _ENDED.get(page)
 
 
+def hear_until_ended(page: Page, event: Any, heard_by: Callable[..., Any]) -> None:
+    """Listen to an event of a page until the page is closed or ended."""
+    page.on(event, heard_by)
+    _HEARD.setdefault(page, []).append((event, heard_by))
+
+
 async def end_page(page: Page, reason: str) -> None:
     """Kill the renderer of a page; it stays open and answers nothing. Does nothing the second time."""
     if page in _ENDED or page.is_closed():
         return
     _ENDED[page] = reason
     _log.warning("page_ended", reason=reason)
+    for event, heard_by in _HEARD.pop(page, ()):
+        page.remove_listener(event, heard_by)
+    innermost = dict(_LIMITS.get(page, ()))
+    innermost.pop(asyncio.current_task(), None)  # it is told by what it does next
+    for limit in innermost.values():
+        with suppress(RuntimeError):  # it is over already
+            limit.reschedule(asyncio.get_running_loop().time())
     crashed = asyncio.Event()
     page.once("crash", lambda _page: crashed.set())
     with suppress(DriverError, TimeoutError):
@@ -122,9 +144,11 @@ async def page_deadline(page: Page, seconds: float, what: str) -> AsyncIterator[
     if (ended := read_end_reason(page)) is not None:
         raise PageGone(page.url, ended)
     try:
-        async with asyncio.timeout(seconds):
+        async with asyncio.timeout(seconds) as limit, _waiting(page, limit):
             yield
     except TimeoutError as exc:
+        if (ended := read_end_reason(page)) is not None:
+            raise PageGone(page.url, ended) from exc
         reason = f"{what} took more than {seconds:.0f} s; the page was ended"
         await end_page(page, reason)
         raise PageGone(page.url, reason) from exc
@@ -133,6 +157,17 @@ async def page_deadline(page: Page, seconds: float, what: str) -> AsyncIterator[
         if known is None:
             raise
         raise PageGone(page.url, known) from exc
+
+
+@asynccontextmanager
+async def _waiting(page: Page, limit: asyncio.Timeout) -> AsyncIterator[None]:
+    """Let the end of the page end this deadline, too."""
+    entry = (asyncio.current_task(), limit)
+    _LIMITS.setdefault(page, []).append(entry)
+    try:
+        yield
+    finally:
+        _LIMITS[page].remove(entry)
 
 
 @asynccontextmanager
@@ -149,11 +184,32 @@ async def answer_deadline(page: Page, *, waits_s: float = 0.0) -> AsyncIterator[
 
 
 class _EventCount:
-    """Counts a page's events, and tells once that there are too many."""
+    """Counts a page's events, and tells once that there are too many.
+
+    Lines of the console are counted by the browser's clock: they may wait in the driver for longer than they took to write.
+    """
 
     def __init__(self, end: Callable[[str], object]) -> None:
         self._end = end
         self._began, self._events = time.monotonic(), 0
+        self._first_s, self._lines, self._characters, self._told = 0.0, 0, 0, False
+
+    def note_line(self, line: ConsoleMessage) -> None:
+        written_s = line.timestamp / 1000
+        if not 0.0 <= written_s - self._first_s <= retry_limits.PAGE_EVENTS_S:
+            self._first_s, self._lines, self._characters = written_s, 0, 0
+        self._lines += 1
+        self._characters += len(line.text)
+        too_many = (
+            self._lines > retry_limits.PAGE_LINES or self._characters > retry_limits.PAGE_LINE_CHARACTERS
+        )
+        if too_many and not self._told:
+            self._told = True
+            self._end(
+                f"the page or its workers wrote more than {retry_limits.PAGE_LINES} lines or"
+                f" {retry_limits.PAGE_LINE_CHARACTERS} characters to the console within"
+                f" {retry_limits.PAGE_EVENTS_S:.0f} s and the page was ended"
+            )
 
     def note(self, _event: object) -> None:
         now = time.monotonic()
@@ -162,9 +218,21 @@ class _EventCount:
         self._events += 1
         if self._events == retry_limits.PAGE_EVENTS + 1:
             self._end(
-                f"the page sent more than {retry_limits.PAGE_EVENTS} events (console lines, requests, frames, sockets, workers)"
+                f"the page sent more than {retry_limits.PAGE_EVENTS} events (errors, requests, frames, sockets, workers, downloads)"
                 f" within {retry_limits.PAGE_EVENTS_S:.0f} s and was ended"
             )
+
+
+async def _end_workers(context: BrowserContext, reason: str) -> None:
+    """Stop the context's service workers, which outlive the pages, and end its pages."""
+    for page in context.pages:
+        with suppress(DriverError, TimeoutError):
+            async with asyncio.timeout(CRASH_S):
+                session = _SESSIONS.get(page) or await context.new_cdp_session(page)
+                await session.send("ServiceWorker.enable")
+                await session.send("ServiceWorker.stopAllWorkers")
+    for page in context.pages:
+        await end_page(page, reason)
 
 
 def _cancel(task: asyncio.Task[None], _page: Page) -> None:

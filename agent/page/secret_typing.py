@@ -1,8 +1,8 @@
 """Types a secret into the very element that was judged.
 
-The browser's keyboard types into whatever has the focus, also into a document that replaced the judged one. A
-secret is therefore inserted through the element's handle, which is bound to its document, after a check of that
-document's origin.
+The browser's keyboard types into whatever has the focus, also into a document that replaced the judged one, or a frame of
+another origin that takes the focus. A secret, and each of its keys, is therefore inserted through the element's handle, which
+is bound to its document, after a check of that document's origin.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ async def type_secret(
         return
     for key in text:
         await check_element_origin(page, element, allowed)
-        await page.keyboard.type(key)
+        if not await in_page_library.call_on(page, "typeKey", element, key):
+            raise ElementVanished("the focus went elsewhere while the secret was typed")
         await asyncio.sleep(order.pace.key_delay_s)
 
 

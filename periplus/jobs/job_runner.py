@@ -113,6 +113,8 @@ class JobRunner:
         """There may be a job to begin; a job began or ended here."""
         self._loop: asyncio.Task[None] | None = None
         self._stopping = False
+        self._adding = asyncio.Lock()
+        """One job at a time is counted and added."""
 
     async def __aenter__(self) -> Self:
         self._loop = asyncio.create_task(self._work(), name="jobs")
@@ -138,11 +140,12 @@ class JobRunner:
 
     async def submit(self, order: JobOrder, asked_by: str) -> StoredJob:
         """Store a job to be run now. Raises `TooManyJobs`, `StoreError`."""
-        waiting = await self._records.select(StoredJob, states=["waiting"], limit=MOST_WAITING)
-        if len(waiting) >= MOST_WAITING:
-            raise TooManyJobs(f"{MOST_WAITING} jobs wait already")
         job = StoredJob(job_id=new_run_id(), order=order, asked_by=asked_by[:200], created_at=self._now())
-        await self._records.add(job)
+        async with self._adding:
+            waiting = await self._records.select(StoredJob, states=["waiting"], limit=MOST_WAITING)
+            if len(waiting) >= MOST_WAITING:
+                raise TooManyJobs(f"{MOST_WAITING} jobs wait already")
+            await self._records.add(job)
         await record_async("job_submitted", f"{job.job_id} ({order.kind})", website=_website(order))
         self.wake()
         return job

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 import structlog
@@ -40,6 +40,8 @@ class ServiceJobs:
     checker: OrderChecker
     webhooks: WebhookSender
     workers: int
+    adding: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """One schedule or webhook at a time is counted and added."""
 
     async def save_schedule(self, schedule: Schedule) -> None:
         """Store a new schedule. Raises `UserError` for a wrong expression or order, and `StoreError`."""
@@ -52,9 +54,10 @@ class ServiceJobs:
         if isinstance(schedule.order, TeachOrder):
             raise UserError("teaching cannot be scheduled", fix="order it once: POST /api/jobs")
         await self.checker.check(schedule.order)
-        if len(await self.records.select(Schedule, limit=MOST_SCHEDULES)) >= MOST_SCHEDULES:
-            raise UserError(f"there are {MOST_SCHEDULES} schedules already", fix="delete one")
-        await self.records.add(schedule)
+        async with self.adding:
+            if len(await self.records.select(Schedule, limit=MOST_SCHEDULES)) >= MOST_SCHEDULES:
+                raise UserError(f"there are {MOST_SCHEDULES} schedules already", fix="delete one")
+            await self.records.add(schedule)
         await record_async("schedule_changed", f"{schedule.schedule_id} made ({schedule.name})")
 
     async def switch_schedule(self, schedule_id: str, *, active: bool) -> Schedule | None:

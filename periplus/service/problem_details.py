@@ -17,6 +17,7 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.routing import compile_path
 
+from agent.errors import KnowledgeUnavailable
 from kb_store import StoreError
 
 MEDIA_TYPE = "application/problem+json"
@@ -81,6 +82,10 @@ def build_store_problem(error: StoreError) -> ApiProblem:
     """Return the problem for a store error. The store's address is only in the log and in `periplus kb status`."""
     if not error.retriable:
         return ApiProblem(500, "store_failed", "the store refused the request", fix="see the service's log")
+    return _build_busy_problem()
+
+
+def _build_busy_problem() -> ApiProblem:
     return ApiProblem(
         503,
         "store_unavailable",
@@ -96,6 +101,7 @@ def handle_problems(app: FastAPI) -> None:
     app.add_exception_handler(RequestValidationError, _on_invalid)
     app.add_exception_handler(HTTPException, _on_http)
     app.add_exception_handler(StoreError, _on_store)
+    app.add_exception_handler(KnowledgeUnavailable, _on_no_knowledge)
 
 
 def document_problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
@@ -164,6 +170,10 @@ async def _on_problem(request: Request, error: Exception) -> JSONResponse:
 async def _on_store(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, StoreError)  # noqa: S101 - registered only for this type
     return build_store_problem(error).response(get_request_id(request))
+
+
+async def _on_no_knowledge(request: Request, _error: Exception) -> JSONResponse:
+    return _build_busy_problem().response(get_request_id(request))
 
 
 async def _on_invalid(request: Request, error: Exception) -> JSONResponse:

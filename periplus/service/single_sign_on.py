@@ -41,6 +41,7 @@ LEEWAY_S = 10
 _OPENER = build_opener(proxies=True)
 """Follows no redirect: our secret would go with it, also to an address that `_address` refuses."""
 LONGEST_NAME = 100
+EMAIL = "email"
 EVERYBODY = "*"
 """In `PERIPLUS_OIDC_SCOPES`: whoever signs in."""
 _SCOPES: Mapping[str, AccessScope] = {"read": READ, "review": REVIEW, "write": WRITE, "operate": WRITE}
@@ -221,7 +222,10 @@ class SingleSignOn:
         token = answer.get("id_token")
         if not isinstance(token, str):
             raise SignInRefused(f"{self.host} sent no ID token")
-        person = self._person(await self._claims(token, attempt))
+        claims = await self._claims(token, attempt)
+        if self.settings.claim == EMAIL and not _has_verified_email(claims):
+            raise SignInRefused(f"{self.host} does not say that your e-mail address is verified")
+        person = self._person(claims)
         if not self.settings.scopes_of(person.groups):
             raise SignInRefused(f"no group of {person.name} has access to this service")
         return person
@@ -255,8 +259,7 @@ class SingleSignOn:
         return claims
 
     def _person(self, claims: Mapping[str, Any]) -> SignedInPerson:
-        names = (claims.get(each) for each in ("email", "preferred_username", "name", "sub"))
-        name = next((each for each in names if isinstance(each, str) and each.strip()), "unnamed")
+        name = str(claims[EMAIL]) if _has_verified_email(claims) else _name_with_subject(claims)
         said = claims.get(self.settings.claim, ())
         groups = [said] if isinstance(said, str) else said if isinstance(said, list) else []
         known = tuple(each for each in groups if isinstance(each, str) and each in self.settings.scopes)
@@ -296,6 +299,20 @@ class SingleSignOn:
         except (OSError, ValueError) as exc:
             raise IssuerUnavailable(f"the sign-in service {self.host} does not answer") from exc
         return found if isinstance(found, dict) else {}
+
+
+def _has_verified_email(claims: Mapping[str, Any]) -> bool:
+    """Whether the issuer says that the e-mail address is the person's: at many, people enter any."""
+    address = claims.get(EMAIL)
+    return isinstance(address, str) and "@" in address and claims.get("email_verified") is True
+
+
+def _name_with_subject(claims: Mapping[str, Any]) -> str:
+    """Return a name that no other person of the issuer has: its subject is beside what a person may choose."""
+    names = (claims.get(each) for each in ("preferred_username", EMAIL, "name"))
+    name = next((each for each in names if isinstance(each, str) and each.strip()), "unnamed")
+    subject = f" ({claims['sub']})"
+    return f"{name[: max(0, LONGEST_NAME - len(subject))]}{subject}"
 
 
 _REASONS: Mapping[type[Exception], str] = {

@@ -101,8 +101,6 @@ async def make_webhook(request: Request, body: WebhookRequest, jobs: Jobs) -> Ne
     refuse_secret_names(body)
     with translate_refusals():
         jobs.webhooks.check_address(body.url)
-    if len(await jobs.records.select(Webhook, limit=MOST_WEBHOOKS)) >= MOST_WEBHOOKS:
-        raise ApiProblem(429, "rate_limited", f"there are {MOST_WEBHOOKS} webhooks already", fix="delete one")
     hook = Webhook(
         webhook_id=f"webhook-{new_run_id()}",
         url=body.url,
@@ -110,7 +108,11 @@ async def make_webhook(request: Request, body: WebhookRequest, jobs: Jobs) -> Ne
         created_at=datetime.now(UTC),
         created_by=name_asker(request)[:200],
     )
-    await jobs.records.add(hook)
+    async with jobs.adding:
+        if len(await jobs.records.select(Webhook, limit=MOST_WEBHOOKS)) >= MOST_WEBHOOKS:
+            many = f"there are {MOST_WEBHOOKS} webhooks already"
+            raise ApiProblem(429, "rate_limited", many, fix="delete one")
+        await jobs.records.add(hook)
     await record_async("webhook_changed", f"{hook.webhook_id} made for {hook.url}")
     return NewWebhook(**_view(hook).model_dump(), secret=jobs.webhooks.secret_of(hook.webhook_id))
 

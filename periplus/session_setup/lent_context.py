@@ -77,7 +77,9 @@ class LentContext:
             await page.expose_binding(name, callback)
 
     def on(self, event: str, f: Callable[..., Any]) -> None:
-        """Listen to an event of our pages; `page`: each page of ours that opens."""
+        """Listen to an event of our pages; `page`: each page of ours that opens. Service workers are the person's: not heard."""
+        if event == "serviceworker":
+            return
         if event in _OF_PAGES:
             for page in self.pages:
                 page.on(event, f)  # type: ignore[call-overload]  # the events of both are the same

@@ -50,10 +50,10 @@ def _begins(said: str, reply: str) -> bool:
     return any(phrase.split("{")[0] and phrase.split("{")[0] in said for phrase in REPLIES[reply])
 
 
-async def ask(session: Any, flow_id: str, row: dict[str, Any]) -> tuple[str, list[str]]:
-    """Return the verdict on a question, and what was said."""
+async def ask(session: Any, flow_id: str, row: dict[str, Any], **options: Any) -> tuple[str, list[str]]:
+    """Return the verdict on a question, and what was said. `options`: of the conversation."""
     flow = await session.knowledge.flow(flow_id)
-    talking = talk(session, flow, figures=PageFigures(session))
+    talking = talk(session, flow, **options)
     first = flow.ordered_segments[0].segment_id
     session.bus.tell(SegmentStarted(first, "Hello", 1, len(flow.segments), None))
     talking.turns.hear(row["ask"])
@@ -73,7 +73,7 @@ async def _ask_all(session: Any, flow_id: str, rows: list[dict[str, Any]], capsy
     wrong: list[tuple[str, list[str]]] = []
     missed: list[str] = []
     for row in rows:
-        verdict, said = await ask(session, flow_id, row)
+        verdict, said = await ask(session, flow_id, row, figures=PageFigures(session))
         verdicts[verdict] += 1
         wrong += [(row["ask"], said)] if verdict == "wrong" else []
         missed += [row["ask"]] if row["says"] is not None and verdict != "right" else []

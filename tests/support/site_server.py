@@ -22,11 +22,12 @@ class Asked:
 
 @dataclass(frozen=True)
 class Answered:
-    """HTML, or a redirect to `location`."""
+    """HTML or what `kind` says, or a redirect to `location`."""
 
     html: str = ""
     status: int = 200
     location: str | None = None
+    kind: str = "text/html"
 
 
 @dataclass
@@ -58,7 +59,7 @@ def running_site(answer: Callable[[Asked], Answered]) -> Iterator[RunningSite]:
             self.send_response(303 if made.location else made.status)
             if made.location:
                 self.send_header("Location", made.location)
-            self.send_header("Content-Type", "text/html; charset=utf-8")
+            self.send_header("Content-Type", f"{made.kind}; charset=utf-8")
             self.send_header("Content-Length", str(len(told)))
             self.end_headers()
             self.wfile.write(told)

@@ -1,8 +1,8 @@
 // Lines that the page writes to the console are limited: each is a message of the browser to its driver, and a page that
 // writes without end fills the memory of both and delays every other page.
 
-const LINES_A_SECOND = 500; // of one document; further lines are dropped
-const TEXT_A_SECOND = 200_000; // characters of their texts
+const LINES_A_SECOND = 100; // of one document; further lines are dropped
+const TEXT_A_SECOND = 100_000; // characters of their texts
 const LONGEST_TEXT = 10_000; // a longer text is cut
 const written = { since: 0, lines: 0, characters: 0 };
 

@@ -219,6 +219,48 @@ function insertText(el, text) {
   return el.ownerDocument.execCommand("insertText", false, text);
 }
 
+const keyedFields = new WeakMap(); // field -> the one that its last key went into
+
+/**
+ * Type one key of a secret into a field; whether it could be. The browser's keyboard types into whatever has the focus, which a
+ * frame of another origin can take at any moment; here key and focus are one turn of the field's own document.
+ */
+function typeKey(el, key) {
+  if (!focusKeyed(el)) return false;
+  const held = keyedFields.get(el);
+  const taken = held.dispatchEvent(keyEvent(held, "keydown", key)) && held.dispatchEvent(keyEvent(held, "keypress", key));
+  if (!focusKeyed(el)) return false;
+  const field = keyedFields.get(el);
+  secretHolders.add(field);
+  if (taken) field.ownerDocument.execCommand("insertText", false, key);
+  field.dispatchEvent(keyEvent(field, "keyup", key));
+  return true;
+}
+
+/** Give the focus back to the field that is typed into, or follow it to the next box of a code; whether one has it. */
+function focusKeyed(el) {
+  const last = keyedFields.get(el) || el;
+  const active = last.getRootNode().activeElement;
+  const box = active && active !== last && tagOf(active) === "input" && tagOf(last) === "input" && active.type === last.type;
+  const field = box ? active : last;
+  if (!field.isConnected) return false;
+  if (field !== active) {
+    field.focus();
+    if (editingHost(field)) caretToEnd(field);
+  }
+  keyedFields.set(el, field);
+  return field.getRootNode().activeElement === field;
+}
+
+function keyEvent(el, type, key) {
+  const letter = /^[a-z]$/i.test(key);
+  const code = letter ? `Key${key.toUpperCase()}` : /^\d$/.test(key) ? `Digit${key}` : "";
+  const number = type === "keypress" ? key.charCodeAt(0) : code ? key.toUpperCase().charCodeAt(0) : 0;
+  const view = el.ownerDocument.defaultView;
+  const charCode = type === "keypress" ? number : 0;
+  return new view.KeyboardEvent(type, { key, code, keyCode: number, which: number, charCode, view, bubbles: true, cancelable: true, composed: true });
+}
+
 /** Focus a field and select its text, so that typing replaces it. */
 function selectAll(el) {
   el.focus();

@@ -91,6 +91,7 @@ const library = Object.freeze({
   holdSecret: (el) => json(holdSecret(el)),
   secretField: (el, replace) => json(secretField(el, replace)),
   insertText: (el, text) => json(insertText(el, text)),
+  typeKey: (el, key) => json(typeKey(el, key)),
   shownText: (el, text) => json(fieldText(el, text)),
   pasteText: async (el, text) => json(await pasteText(el, text)),
   commit(el, text = "") {

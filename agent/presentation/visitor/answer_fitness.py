@@ -15,6 +15,7 @@ from agent.presentation.visitor.word_similarity import SAME_STEM, best_word_simi
 
 NEAR = 3
 """Words between a number and what it counts, at most."""
+_ITEMS = re.compile(r"[,.;!?]|\b(?:and|or|und|oder)\b")
 _PARTS = re.compile(r"[^\W\d_]+|\d+")
 
 
@@ -36,14 +37,20 @@ class AnswerFitness:
         acts = [after for before, after in pairwise(words) if before in language.who]
         self._vague = self._person and len(asked) == 1 and asked[0] not in acts
         """`who can see the calls?`: all that is left of it is `calls`."""
+        begins = next((at for at, word in enumerate(words) if at and word in language.clauses), len(words))
+        self._condition = [word for word in words[begins + 1 :] if word in asked]
+        """`what does it read before it calls?`: that it reads is not enough."""
+        self._verbs = [pair for pair in pairwise(words) if pair[0] in asked and pair[1] in language.particles]
+        self._all = not language.all_words.isdisjoint(words)
+        self._one = not language.one_words.isdisjoint(words)
 
     def fits(self, passage: KnowledgePassage) -> bool:
         """Return whether the passage may answer the question."""
         said = split_words(f"{passage.text} {passage.context}")
-        if not _all_in(self._promised, said):
-            return False  # `is there a free trial?` is not answered by a trial
-        if passage.kind == "steps":  # how to sign in with a password is not how to change it
-            return _any_in(self._telling, split_words(passage.place))
+        if not self._is_about(passage, said):
+            return False
+        if passage.kind == "steps":
+            return self._fits_steps(passage, said)
         if self._person or self._place or self._time or self._count:
             return self._fits_fact(passage)
         if self._choice and passage.kind in ("choices", "note"):  # an option is not what is chosen from
@@ -52,6 +59,57 @@ class AnswerFitness:
         if self._steps:  # that the presenter does it is not how
             return not told and _all_in(self._telling, said)
         return not self._yes_no or passage.kind == "choices" or self._affirms(passage, said)
+
+    def _is_about(self, passage: KnowledgePassage, said: Sequence[str]) -> bool:
+        """Return whether the passage tells something of what is asked, whatever kind of answer is wanted."""
+        if not _all_in(self._promised, said):
+            return False  # `is there a free trial?` is not answered by a trial
+        if not _all_in(self._condition, said) or self._has_other_verb(passage):
+            return False
+        if passage.kind == "told" and not self._yes_no and self._says_nothing_new(passage):
+            return False  # `Let us register a boat.` does not say what is needed to register one
+        wants_some = passage.kind in ("told", "note") and (self._choice or self._count)
+        return not (wants_some and (self._asks_itself(passage) or self._lists_beside_others(passage)))
+
+    def _fits_steps(self, passage: KnowledgePassage, said: Sequence[str]) -> bool:
+        """Return whether how a task is done may answer: not who does it, when, or how often, and not whether another is possible."""
+        if self._person or self._time or self._count:
+            return False
+        if self._yes_no and not _all_in(self._telling, said):
+            return False
+        place = split_words(passage.place)
+        if (self._all and not self._language.one_words.isdisjoint(place)) or (
+            self._one and not self._language.all_words.isdisjoint(place)
+        ):
+            return False  # how one message is deleted is not how all are
+        return _any_in(self._telling, place)  # how to sign in with a password is not how to change it
+
+    def _has_other_verb(self, passage: KnowledgePassage) -> bool:
+        """Return whether the passage has a verb of the question with another particle, and never with that one."""
+        pairs = list(pairwise(_PARTS.findall(fold_words(f"{passage.text} {passage.place}"))))
+        for verb, particle in self._verbs:
+            found = {after for before, after in pairs if _any_in([verb], [before])} & self._language.particles
+            if found and particle not in found:
+                return True
+        return False
+
+    def _says_nothing_new(self, passage: KnowledgePassage) -> bool:
+        """Return whether the passage has no telling word that the question does not have."""
+        told = [word for word in split_words(passage.text) if word not in self._language.stop_words]
+        return all(_any_in([word], self._asked) for word in told)
+
+    def _asks_itself(self, passage: KnowledgePassage) -> bool:
+        """Return whether the passage asks what the question asks: `Say which notifications arrive`, `how many a day`."""
+        words = _PARTS.findall(fold_words(passage.text))
+        return any(
+            word in self._language.indirect and at and _any_in(self._asked, words[at + 1 : at + 1 + NEAR])
+            for at, word in enumerate(words)
+        )
+
+    def _lists_beside_others(self, passage: KnowledgePassage) -> bool:
+        """Return whether a list of the passage has what is asked for as one of its items: it says nothing about what that has."""
+        items = [_PARTS.findall(fold_words(each)) for each in _ITEMS.split(passage.text) if each.strip()]
+        return len(items) > 2 and any(len(each) == 1 and _any_in(self._asked, each) for each in items)
 
     def _affirms(self, passage: KnowledgePassage, said: Sequence[str]) -> bool:
         """Return whether the passage says or denies all that a question for yes or no asks."""
@@ -77,7 +135,9 @@ class AnswerFitness:
         return any(_any_in(self._asked, words[at + 1 : at + 1 + NEAR]) for at in people)
 
     def _counts(self, passage: KnowledgePassage) -> bool:
-        """Return whether a number of the passage stands near a word of the question."""
+        """Return whether a number of the passage stands near a word of the question, or answers a question of the presenter's."""
+        if _all_in(self._asked, split_words(passage.context)):
+            return has_number(passage.text, self._language)
         words = _PARTS.findall(fold_words(passage.text))
         numbers = [at for at, word in enumerate(words) if is_number(word, self._language)]
         meant = [at for at, word in enumerate(words) if _any_in(self._asked, [word])]

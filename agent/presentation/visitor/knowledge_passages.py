@@ -61,9 +61,14 @@ def collect_flow_passages(flow: PresentationFlow, values: Mapping[str, Any]) -> 
         for text in _list_narration_texts(segment):
             with suppress(MissingVariable):
                 sentences = [each.strip() for each in _SENTENCE.split(without_marks(fill(text, values)))]
+                source, asked = f"segment/{segment.segment_id}", ""
                 for sentence, after in zip_longest(sentences, sentences[1:], fillvalue=""):
+                    if sentence.endswith("?"):  # the next sentence answers what the presenter asks
+                        asked = sentence
+                        continue
                     if len(sentence.split()) >= FEWEST_WORDS:
-                        yield KnowledgePassage(sentence, title, f"segment/{segment.segment_id}", title, after)
+                        yield KnowledgePassage(sentence, title, source, f"{title} {asked}".strip(), after)
+                    asked = ""
 
 
 def _list_narration_texts(segment: Segment) -> Iterator[str]:

@@ -14,6 +14,7 @@ from typing import Literal
 from playwright.async_api import BrowserContext, ConsoleMessage, Page, Request, Response, WebError
 from playwright.async_api import Error as DriverError
 
+from agent.page.page_watchdog import hear_until_ended
 from kb_schema.verification import ConsoleLine, NetworkRequest
 
 LONGEST = 500
@@ -46,7 +47,9 @@ class ContextMonitor:
         self._asked: set[Request] = set()
         """The requests of the last action whose answers may change the page."""
         self._ended = asyncio.Event()
-        context.on("console", self._on_console)
+        context.on("page", self._hear_console)
+        for page in context.pages:
+            self._hear_console(page)
         context.on("weberror", self._on_error)
         context.on("request", self._on_request)
         context.on("response", self._on_response)
@@ -93,6 +96,9 @@ class ContextMonitor:
                     await self._ended.wait()
 
     # -- listeners
+
+    def _hear_console(self, page: Page) -> None:
+        hear_until_ended(page, "console", self._on_console)
 
     def _on_console(self, message: ConsoleMessage) -> None:
         if message.type in ("error", "warning") and not message.text.startswith(_FAILED_RESOURCE):

@@ -458,3 +458,44 @@ async def test_a_slider_is_set_with_the_arrow_keys_and_says_where_it_stopped(dra
 async def test_the_field_of_a_code_editor_takes_text_under_the_lines_that_are_drawn_over_it(drags):
     await perform_action(drags, "fill", selector=css("#code"), value="let b = 2")
     assert await drags.input_value("#code") == "let b = 2"
+
+
+@pytest.mark.parametrize("action", ["fill", "append_text"])
+async def test_no_key_of_a_secret_reaches_a_frame_of_another_origin_that_takes_the_focus(page, action):
+    elsewhere = "http://advert.example"
+    thief = """<input id=thief><script>const heard = [];
+    addEventListener('keydown', (e) => { heard.push(e.key); top.postMessage(heard.join(''), '*') });
+    setInterval(() => { window.focus(); thief.focus() }, 1)</script>"""
+    await page.route(f"{elsewhere}/**", lambda route: route.fulfill(body=thief, content_type="text/html"))
+    await show(
+        page,
+        f"""<input id=pass type=password><iframe src="{elsewhere}/"></iframe>
+        <script>window.stolen = ''; addEventListener('message', (e) => {{ stolen = e.data }})</script>""",
+        "/advert",
+    )
+    await perform_action(
+        page, action, selector=css("#pass"), value="Zq7secretPW91x", secret=True,
+        allowed_origins=frozenset({SITE}), pace=ActionPace(0.02),
+    )  # fmt: skip
+    assert await page.evaluate("[document.getElementById('pass').value, stolen]") == ["Zq7secretPW91x", ""]
+
+
+async def test_keys_of_a_secret_reach_masks_and_the_boxes_of_a_code(page):
+    boxes = "".join(
+        "<input type=tel class=box maxlength=1 oninput='this.nextElementSibling?.focus()'>" for _ in range(4)
+    )
+    await show(
+        page,
+        f"""<form>{boxes}</form><input id=masked><input id=refused onkeydown="event.key === '7' && event.preventDefault()">
+        <script>let kept = '';
+        masked.addEventListener('keydown', (e) => {{ if (e.key.length === 1) kept += e.key }});
+        masked.addEventListener('input', () => {{ masked.value = kept }})</script>""",
+        "/masks",
+    )
+    asked = {"secret": True, "allowed_origins": frozenset({SITE}), "pace": ActionPace(0.001), "value": "4711"}
+    for selector in (css(".box:first-child"), css("#masked"), css("#refused")):
+        await perform_action(page, "append_text", selector=selector, **asked)
+    values = (
+        "[[...document.querySelectorAll('.box')].map((e) => e.value).join(''), masked.value, refused.value]"
+    )
+    assert await page.evaluate(values) == ["4711", "4711", "411"]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager
+from html import escape
+from types import SimpleNamespace
 
 import pytest
 
 from agent import retry_limits
-from agent.page import in_page_library
+from agent.page import in_page_library, page_watchdog
 from agent.page.action_requests import ActionPace
 from agent.page.errors import PageError, PageGone
 from agent.page.page_actions import perform_action
@@ -17,6 +19,7 @@ from agent.page.page_watchdog import end_page, page_deadline, read_end_reason, w
 from agent.page.snapshot_capture import take_snapshot
 from kb_schema.selectors import css
 from tests.support.pages import show
+from tests.support.site_server import Answered, Asked, running_site
 
 HANGS = """<button id=hang onclick="while (true);">Hang</button><input id=name oninput="while (true);">
 <button id=later onclick="setTimeout(() => { while (true); })">Later</button>
@@ -136,7 +139,6 @@ async def test_a_page_that_answers_the_watchdog_but_no_call_is_ended(page, monke
 
 
 FLOODS = {
-    "console": "console.log('x'.repeat(500))",
     "errors": "setTimeout(() => { throw new Error('again') })",
     "requests": "fetch('/' + Math.random()).catch(() => {})",
     "sockets": "new WebSocket('ws://127.0.0.1:9/')",
@@ -153,6 +155,74 @@ async def test_a_page_that_floods_the_driver_with_events_is_ended(page, monkeypa
         await show(watched, f'<button id=go onclick="{every}">Go</button>', "/floods")
         with pytest.raises(PageError, match="more than 60 events"):
             await _act_and_look(watched, "click", selector=css("#go"))
+
+
+LINES = {
+    "of the page": "setInterval(() => console.log('x'), 9)",
+    "of a worker": "new Worker('data:text/javascript,setInterval(() => console.log(1), 9)')",
+    "of a worker that does nothing else": "new Worker('data:text/javascript,for (let n = 0; n < 3000; n++) console.log(1)')",
+    "of a frame": "document.body.append(document.createElement('iframe')); setInterval(() => frames[0].console.log(1), 9)",
+    "few, long": "new Worker(`data:text/javascript,setInterval(() => console.log('x'.repeat(50000)), 50)`)",
+}
+
+
+@pytest.mark.parametrize("script", LINES.values(), ids=LINES)
+async def test_a_page_whose_workers_or_frames_write_without_end_is_ended(page, monkeypatch, script):
+    monkeypatch.setattr(retry_limits, "PAGE_LINES", 60)
+    monkeypatch.setattr(retry_limits, "PAGE_LINE_CHARACTERS", 200_000)
+    async with _open_watched(page) as watched:
+        await show(watched, f'<button id=go onclick="{escape(script)}">Go</button>', "/lines")
+        with pytest.raises(PageError, match="more than 60 lines or 200000 characters to the console"):
+            await _act_and_look(watched, "click", selector=css("#go"))
+
+
+SERVICE_WORKER = "setInterval(() => console.log('again'), 9)"
+PAGE_WITH_WORKER = "<button id=go onclick=\"navigator.serviceWorker.register('/worker.js')\">Go</button>"
+
+
+async def test_a_service_worker_that_writes_without_end_is_stopped_and_its_pages_are_ended(page, monkeypatch):
+    monkeypatch.setattr(retry_limits, "PAGE_LINES", 60)
+
+    def answer(asked: Asked) -> Answered:
+        script = asked.path == "/worker.js"
+        return Answered(SERVICE_WORKER, kind="text/javascript") if script else Answered(PAGE_WITH_WORKER)
+
+    with running_site(answer) as site:
+        async with _open_watched(page) as watched:
+            await watched.goto(site.base)
+            with pytest.raises(PageError, match="more than 60 lines"):
+                await _act_and_look(watched, "click", selector=css("#go"))
+
+
+def test_lines_are_counted_by_the_clock_of_the_browser(monkeypatch):
+    """What the browser wrote in a second may arrive in a minute."""
+    monkeypatch.setattr(retry_limits, "PAGE_LINES", 3)
+    ended: list[str] = []
+    slow, quick = page_watchdog._EventCount(ended.append), page_watchdog._EventCount(ended.append)
+    for second in range(0, 60, 5):
+        slow.note_line(SimpleNamespace(timestamp=second * 1000.0, text="x"))
+    assert ended == []
+    for n in range(6):
+        quick.note_line(SimpleNamespace(timestamp=1000.0 + n, text="x"))
+    assert len(ended) == 1
+
+
+async def test_what_waits_for_a_page_ends_with_it_while_the_driver_is_busy(watched):
+    """The driver may have much to pass on before it says that the page is gone."""
+    begun = asyncio.Event()
+
+    async def wait() -> None:
+        async with page_deadline(watched, 600.0, "step 3"), page_deadline(watched, 300.0, "a call"):
+            begun.set()
+            await asyncio.Event().wait()
+
+    waiting = asyncio.ensure_future(wait())
+    await begun.wait()
+    await end_page(watched, "was ended by the test")
+    with pytest.raises(PageGone, match="was ended by the test"):
+        async with asyncio.timeout(60.0):
+            await waiting
+    assert watched not in page_watchdog._LIMITS or page_watchdog._LIMITS[watched] == []
 
 
 WINDOWS = {

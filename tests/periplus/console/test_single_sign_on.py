@@ -25,9 +25,9 @@ PAGE = {"Accept": "text/html", "X-API-Key": ""}
 @pytest.fixture
 def issuer():
     people = {
-        "ann": {"email": "ann@example.com", "groups": ["staff", "testers"]},
-        "bob": {"email": "bob@example.com", "groups": ["admins"]},
-        "eve": {"email": "eve@example.com", "groups": ["guests"]},
+        "ann": {"email": "ann@example.com", "email_verified": True, "groups": ["staff", "testers"]},
+        "bob": {"email": "bob@example.com", "email_verified": True, "groups": ["admins"]},
+        "eve": {"email": "eve@example.com", "email_verified": True, "groups": ["guests"]},
     }
     with issuing(**people) as running:
         yield running
@@ -306,3 +306,32 @@ def test_a_wrong_setting_is_one_clear_error(monkeypatch, told, named):
         monkeypatch.setenv(f"PERIPLUS_OIDC_{name}", value)
     with pytest.raises(UserError, match=named):
         load_oidc_settings()
+
+
+@pytest.mark.parametrize(
+    ("verified", "status"), [(True, 200), (False, 403), ("false", 403), ("true", 403), (None, 403)]
+)
+async def test_an_address_gives_a_role_only_if_the_issuer_has_verified_it(tmp_path, issuer, verified, status):
+    issuer.wrong_claims = {"email": "ann@example.com", "email_verified": verified}
+    settings = _settings(issuer, claim="email", scopes="ann@example.com=operate")
+    async with served(tmp_path, oidc=settings) as service:
+        back = urlsplit(issuer.sign_in(await _sent_to_issuer(service), "eve"))
+        answer = await service.client.get(f"{back.path}?{back.query}", headers=PAGE)
+    assert (answer.status_code, "is verified" in answer.text) == (status, status == 403)
+
+
+@pytest.mark.parametrize(
+    ("claims", "name"),
+    [
+        ({"sub": "7", "email": "boss@example.com"}, "boss@example.com (7)"),
+        ({"sub": "api-key", "preferred_username": "api-key"}, "api-key (api-key)"),
+        ({"sub": "7", "email": "api-key", "email_verified": True}, "api-key (7)"),
+        ({"sub": "7" * 200, "name": "Ann"}, None),
+        ({"sub": "7", "email": "ann@example.com", "email_verified": True}, "ann@example.com"),
+    ],
+)
+def test_what_a_person_may_choose_is_no_name_of_its_own(issuer, claims, name):
+    named = single_sign_on.SingleSignOn(_settings(issuer))._person(claims).name
+    assert named == (name or named)
+    assert "7" in named or named == name
+    assert len(named) <= 100

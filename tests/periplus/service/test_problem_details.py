@@ -7,6 +7,7 @@ import json
 import httpx
 import pytest
 
+from agent.errors import KnowledgeUnavailable
 from kb_store.errors import StoreUnavailable
 from mcp_server.security.bearer_tokens import TokenFile, mint_token
 from periplus.errors import UserError
@@ -317,3 +318,15 @@ async def test_health_tells_the_real_states(tmp_path):
         }  # fmt: skip
         assert health["reasons"] == ["no browser: no Chromium to drive"]
         assert health["version"]
+
+
+async def test_knowledge_that_does_not_answer_is_a_busy_store(tmp_path, monkeypatch):
+    async def unanswered(*_args, **_more):
+        raise KnowledgeUnavailable("the knowledge server did not answer")
+
+    monkeypatch.setattr("periplus.jobs.service_jobs.ServiceJobs.save_schedule", unanswered)
+    body = {"name": "n", "cron": "0 0 1 1 *", "order": {"kind": "task", "website_id": "w", "task_id": "t"}}
+    async with served(tmp_path) as one:
+        answer = await one.client.post("/api/schedules", json=body)
+    assert _problem(answer, 503, "store_unavailable")["fix"]
+    assert answer.headers["retry-after"]

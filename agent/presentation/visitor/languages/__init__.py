@@ -76,6 +76,15 @@ class Language(Model):
     """Openings of questions that are answered with a time."""
     yes_no: tuple[str, ...] = ()
     """Openings of questions that are answered with yes or no."""
+    clauses: frozenset[str] = frozenset()
+    """Folded words that begin a condition of a question: an answer must be about it."""
+    particles: frozenset[str] = frozenset()
+    """Folded words that change the verb before them: to sign in is not to sign out."""
+    all_words: frozenset[str] = frozenset()
+    one_words: frozenset[str] = frozenset()
+    """Folded words for the whole, and for one of it."""
+    indirect: frozenset[str] = frozenset()
+    """Folded words that begin an indirect question; a sentence with one asks, and does not answer."""
     weak_words: frozenset[str] = frozenset()
     """Folded words with many synonyms."""
     stories: tuple[str, ...] = ()
