@@ -260,9 +260,6 @@ def _options(
 
 
 def _is_broken_pipe(error: BaseException) -> bool:
-    """Whether only writing failed, also in the groups of errors that the MCP SDK raises."""
-    if isinstance(error, BaseExceptionGroup):
-        return all(map(_is_broken_pipe, error.exceptions))
     """Return whether an error is nothing but broken pipes; the MCP server's comes in a group of its tasks."""
     if isinstance(error, BaseExceptionGroup):
         return error.split(BrokenPipeError)[1] is None

@@ -137,6 +137,7 @@ def load(
     loading = FolderLoad(folder, data_dir, addresses)
     changed = None if whole or replace_learned else loading.find_changes(budget)
     report: LoadReport | None = None
+    warnings: tuple[Problem, ...] = ()
     if changed is not None:
         report = asyncio.run(_load_changes(loading, changed, open_selected_stores(mongodb_url, arangodb_url)))
         warnings = changed.record.warnings
