@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
@@ -79,6 +80,7 @@ SLIDER_KEYS = 1_000
 TICK_TIMEOUT_MS = 500.0
 """How long a page may take to show a clicked checkbox as checked."""
 
+_LINE_BREAK = re.compile(r"[\r\n]+")
 _TYPED_INPUTS = frozenset({"text", "search", "url", "tel", "email", "password", "number"})
 
 
@@ -396,16 +398,27 @@ async def _append_text(order: ActionOrder) -> None:
     before = ShownText.read(await in_page_library.call_on(page, "shownText", element, ""))
     if not await in_page_library.call_on(page, "caretToEnd", element):
         await page.keyboard.press("End")
-    await page.keyboard.type(order.text, delay=order.pace.key_delay_s * 1000)
-    whole = ("" if before is None else before.shown) + order.text
+    text = await _fit_lines(order, element, order.text)
+    await page.keyboard.type(text, delay=order.pace.key_delay_s * 1000)
+    whole = ("" if before is None else before.shown) + text
     now = ShownText.read(await _commit(order, element, whole))
     if before is None or now is None or not now.added_otherwise(whole):
         return
     if now.lines:
         now = ShownText.read(await in_page_library.call_on(page, "pasteText", element, whole)) or now
     if now.added_otherwise(whole):
-        told = f"the field shows {now.shown!r} after {order.text!r} was added to it"
+        told = f"the field shows {now.shown!r} after {text!r} was added to it"
         raise ActionFailed(order.action, told, target=order.judged.description)
+
+
+async def _fit_lines(order: ActionOrder, element: ElementHandle, text: str) -> str:
+    """Return a text without line breaks for a field of one line, as the browser drops them there: typed, each is the Enter key,
+    which sends the form.
+    """
+    if not _LINE_BREAK.search(text):
+        return text
+    kind = await in_page_library.call_on(order.page, "kind", element)
+    return _LINE_BREAK.sub("", text) if kind["tag"] == "input" else text
 
 
 @register_performer("input_and_submit", editable=True)
@@ -448,6 +461,7 @@ async def _replace_text(order: ActionOrder, gated: GatedElement, text: str) -> N
         await order.page.keyboard.insert_text(text)
     if paced:
         await element.focus()
+        text = await _fit_lines(order, element, text)
         await order.page.keyboard.type(text, delay=order.pace.key_delay_s * 1000)
     first = ShownText.read(await _commit(order, element, text))
     if first is None or first.has(text):

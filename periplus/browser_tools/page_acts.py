@@ -200,7 +200,7 @@ async def check_danger(
     A press is judged by its words, its form, its title and its dialog; what is chosen or ticked by its words: a page may do it
     at once.
     """
-    if sure or action not in _JUDGED:
+    if sure or not (action in _JUDGED or _types_enter(action, value)):
         return
     found = await _find_danger(tab, target, action, value)
     if found is not None:
@@ -211,11 +211,16 @@ async def check_danger(
         )
 
 
+def _types_enter(action: str, value: str | None) -> bool:
+    """Whether what is added to a text has a line break: in a chat or an editor that is the Enter key, which may send it."""
+    return action == "append_text" and "\n" in (value or "").replace("\r", "\n")
+
+
 async def _find_danger(
     tab: BrowserTab, target: ActTarget, action: str, value: str | None
 ) -> tuple[str, str, str] | None:
     """Return what an act would do that a client has to be sure of: by which name, the danger, and what shows it."""
-    enters = action in _ENTER_SENDS
+    enters = action in _ENTER_SENDS or _types_enter(action, value)
     if action == "check":
         return _first_asked((each, find_harm_in_choice(each)) for each in target.names)
     around = await _read_surroundings(tab, target, by_enter=enters)

@@ -499,3 +499,15 @@ async def test_keys_of_a_secret_reach_masks_and_the_boxes_of_a_code(page):
         "[[...document.querySelectorAll('.box')].map((e) => e.value).join(''), masked.value, refused.value]"
     )
     assert await page.evaluate(values) == ["4711", "4711", "411"]
+
+
+@pytest.mark.parametrize(("action", "pace"), [("fill", 0.0), ("fill", 0.01), ("append_text", 0.0)])
+async def test_a_line_break_in_a_field_of_one_line_sends_no_form(page, action, pace):
+    form = (
+        "<form onsubmit='window.sent = 1; return false'><input id=word><button>Delete project</button></form>"
+    )
+    await show(page, f"{form}<textarea id=long></textarea>", "/project")
+    for field, shown in (("word", "DELETE"), ("long", "DELETE\n")):
+        await perform_action(page, action, selector=css(f"#{field}"), value="DELETE\n", pace=ActionPace(pace))
+        assert await page.input_value(f"#{field}") == shown
+    assert await page.evaluate("window.sent") is None

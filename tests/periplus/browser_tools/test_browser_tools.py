@@ -375,6 +375,7 @@ async def test_what_deletes_or_pays_by_what_is_chosen_or_by_its_form_needs_a_yes
             {"element": "Proceed"},
             {"element": "Delete this quay"},
             {"element": "Word", "action": "input_and_submit", "value": "DELETE"},
+            {"element": "Word", "action": "append_text", "value": "DELETE\n"},
             {"element": "Word", "action": "press", "value": "Enter"},
         ):
             assert "sure: true" in await told(client, "act", fails=True, **entered), entered
