@@ -144,7 +144,7 @@ class _Offered:
                 or each.control.unnamed
                 or _COPIES.match(each.control.called)
             )
-            nameless = not each.control.called and not each.control.unnamed
+            nameless = not any(map(str.isalpha, each.control.called)) and not each.control.unnamed
             if action_of(each) != "click" or not changes or nameless or count == MOST_OF_SCREEN:
                 continue
             count += 1

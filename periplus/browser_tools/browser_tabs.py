@@ -29,7 +29,7 @@ from mcp_server.knowledge.view_cache import ViewCache
 from periplus.browser_tools.address_policy import AddressPolicy, AddressRefused, OpenMode
 from periplus.browser_tools.browser_source import BrowserSource
 from periplus.browser_tools.errors import NoPage, UnknownTab
-from periplus.browser_tools.websites_by_origin import find_website
+from periplus.browser_tools.websites_by_origin import find_only_address, find_website
 from periplus.run_store_adapters import RunStoreKeeping
 from periplus.session_setup import open_session
 from periplus.trial_stores import open_trial_stores
@@ -276,6 +276,10 @@ class BrowserTabs:
             session.bus.listen(recorder, pages=True)
             stack.push_async_callback(recorder.close)
             yield session, TaskRunner(session, keeping=RunStoreKeeping(self._runs)), folder
+
+    async def find_only_address(self) -> str | None:
+        """Return the address of the only website that is known; None if there is none or several."""
+        return await find_only_address(self._views, self._base_urls)
 
     async def knowledge(self, website_id: str) -> KnowledgeBase:
         """Return what is known of a website. Raises `UnknownName`."""

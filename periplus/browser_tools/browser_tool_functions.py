@@ -79,6 +79,8 @@ async def go_to(
         if url is not None:
             await _open(tabs, working, url)
             return await _answer(working)
+        if working.session is None and (only := await tabs.find_only_address()) is not None:
+            await _open(tabs, working, only)
         session, engine = working.working_session()
         session.context.global_values |= inputs or {}
         session.context.said |= inputs or {}

@@ -1,4 +1,4 @@
-"""Finds the website of the knowledge base that runs at an origin."""
+"""Finds the website of the knowledge base that runs at an origin, and the address of the only one."""
 
 from __future__ import annotations
 
@@ -16,3 +16,12 @@ async def find_website(views: ViewCache, base_urls: Mapping[str, str], origin: s
         if origin in {origin_of(base_url), *map(origin_of, website.allowed_origins)}:
             return website_id
     return None
+
+
+async def find_only_address(views: ViewCache, base_urls: Mapping[str, str]) -> str | None:
+    """Return the current base URL of the only website; None if there is none or several."""
+    known = list(await views.websites())
+    if len(known) != 1:
+        return None
+    website = (await views.current(known[0])).view.knowledge.website
+    return base_urls.get(known[0], website.base_url)

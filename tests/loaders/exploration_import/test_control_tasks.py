@@ -376,8 +376,10 @@ def test_a_page_whose_one_making_button_did_nothing_is_a_task(tmp_path: Path):
 
 def test_a_button_that_copies_is_a_task_although_it_leads_on(tmp_path: Path):
     seen = drawing(tmp_path)
-    buttons = "<button>Copy</button><button>Copy link</button><button>History</button>"
-    seen.page("bill", "/bill", f"<main><h1>Bill</h1>{buttons}</main>", "Bill", start=True)
+    buttons = "<button>Copy</button><button>Copy link</button><button>History</button><button>&times;</button>"
+    bill = seen.page("bill", "/bill", f"<main><h1>Bill</h1>{buttons}</main>", "Bill", start=True)
+    sign = bill.offers[-1].model_copy(update={"danger": "deletes"})  # no words say what it deletes
+    seen.folder.add_page(bill.model_copy(update={"offers": (*bill.offers[:-1], sign)}))
     seen.page("made", "/made", "<main><h1>New bill</h1><p>Copied</p></main>", "New bill", openable=True)
     seen.went("bill", "Copy", "made")
     assert _names(seen) == {"Copy: Bill"}

@@ -125,6 +125,11 @@ async def test_on_a_known_page_a_look_is_short_and_each_act_answers_with_what_is
         assert "Cleo" in await told(client, "read", what="table")
 
 
+async def test_a_screen_of_the_only_website_needs_no_address_first(shelves, harbour, data_folder):
+    async with eyes(shelves, harbour) as client:
+        assert "at boat_new (verified)" in await told(client, "go_to", screen="boat_new")
+
+
 async def test_a_task_runs_in_the_same_browser_and_its_page_is_closed(shelves, harbour, data_folder):
     async with eyes(shelves, harbour) as client:
         await told(client, "go_to", url=f"{harbour}/quay")
