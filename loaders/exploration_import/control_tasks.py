@@ -32,6 +32,7 @@ MOST_OF_SCREEN = 30
 _CHANGING: frozenset[Danger] = frozenset(["submits", "deletes", "sends", "pays", "unknown_method"])
 """Why a control was not tried that would change something."""
 _SENDING: frozenset[Danger] = frozenset(["submits", "sends", "pays", "unknown_method"])
+_SIGNS: Mapping[Danger | None, str] = {"deletes": "Remove", "pays": "Pay", "sends": "Send"}
 _ENTERING = frozenset({"fill", "select_option", "check", "upload_file"})
 _COPIES = re.compile(r"(?:copy|duplicate|clone)$", re.IGNORECASE)
 """A button that makes another one of the thing that is shown, although it leads on to that."""
@@ -144,7 +145,8 @@ class _Offered:
                 or each.control.unnamed
                 or _COPIES.match(each.control.called)
             )
-            nameless = not any(map(str.isalpha, each.control.called)) and not each.control.unnamed
+            called = _call_in_words(each)
+            nameless = not called and not each.control.unnamed
             if action_of(each) != "click" or not changes or nameless or count == MOST_OF_SCREEN:
                 continue
             count += 1
@@ -161,7 +163,15 @@ class _Offered:
                     yield replace(form, told="the confirmation"), name
                     continue
                 asks = " (a confirmation was not seen)" if each.control.offer.danger == "deletes" else ""
-                yield replace(form, told=f"the button{asks}"), f"{each.control.called}: {each.screen.name}"
+                yield replace(form, told=f"the button{asks}"), f"{called}: {each.screen.name}"
+
+
+def _call_in_words(each: PlacedControl) -> str:
+    """Return what a control is called; of a sign alone (a cross) what its address or code says that it does, else nothing."""
+    called = each.control.called
+    if any(map(str.isalpha, called)):
+        return called
+    return _SIGNS.get(each.control.offer.danger, "") if called else ""
 
 
 def _find_asking(route: Sequence[RouteStep]) -> PlacedControl | None:

@@ -32,27 +32,29 @@ def _is_choice(each: PlacedControl) -> bool:
 def find_drawn_lists(
     placed: Sequence[PlacedControl],
     arrivals: Sequence[Arrival],
-    openings: Sequence[tuple[PlacedControl, str]],
+    openings: Sequence[tuple[PlacedControl, str, str]],
     beside: Callable[[ScreenControl], str],
 ) -> dict[str, list[DrawnList]]:
     """Return the lists of each screen, by its id.
 
-    A list is told by what happened: the control opened a menu, and its entries led nowhere else. The menu is a screen of its own
-    (`arrivals`), or a state of the control's screen (`openings`: with the page). `beside`: returns the words beside a control, by
-    which it is called.
+    A list is told by what happened: the control opened a menu, and its entries led nowhere else. The menu is a screen of its own,
+    or a state of the control's. `openings`: the controls with the screen and the page to which they led; only the entries of that
+    page are the list's, as a menu of one make may open in several places. `beside`: returns the words beside a control, by which it
+    is called.
     """
     menus: dict[str, list[PlacedControl]] = defaultdict(list)
     for each in placed:
         menus[each.screen.screen_id].append(each)
     onward = {(each.screen.screen_id, each.element.element_id): to for each, to in arrivals}
-    found: dict[str, dict[str, DrawnList]] = defaultdict(dict)
-    opened = [(opener, list_choices(menus[to_screen])) for opener, to_screen in arrivals]
-    opened += [(opener, _list_choices_on(menus[opener.screen.screen_id], page)) for opener, page in openings]
-    for opener, choices in opened:
+    shown: dict[PlacedControl, dict[str, PlacedControl]] = defaultdict(dict)
+    for opener, to_screen, page in openings:
         at = opener.screen.screen_id
-        entries = tuple(
-            each for each in choices if onward.get((each.screen.screen_id, each.element.element_id), at) == at
-        )
+        for each in _list_choices_on(menus[to_screen], page):
+            if onward.get((to_screen, each.element.element_id), at) == at:
+                shown[opener][each.element.element_id] = each
+    found: dict[str, dict[str, DrawnList]] = defaultdict(dict)
+    for opener, choices in shown.items():
+        entries = tuple(choices.values())[:MOST_CHOICES]
         rows = opener.element.selector.required_context
         if (
             len(entries) > 1
@@ -61,7 +63,9 @@ def find_drawn_lists(
             and opener.control.offer.href is None
         ):
             label = beside(opener.control) or opener.control.called or entries[0].screen.name
-            found[at].setdefault(opener.element.element_id, DrawnList(opener, entries, label))
+            found[opener.screen.screen_id].setdefault(
+                opener.element.element_id, DrawnList(opener, entries, label)
+            )
     return {screen: list(lists.values()) for screen, lists in found.items()}
 
 

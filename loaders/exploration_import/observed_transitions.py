@@ -100,12 +100,11 @@ class ObservedTransitions:
             if tally.arrived and to_screen != each.screen.screen_id
         ]
 
-    def list_openings(self, passages: Sequence[AttemptedTransition]) -> list[tuple[PlacedControl, str]]:
-        """Return the controls that led to another page of their own screen, such as one with an open menu, each with that page."""
+    def list_openings(self, passages: Sequence[AttemptedTransition]) -> list[tuple[PlacedControl, str, str]]:
+        """Return the controls that led to another page, such as one with an open menu, each with its screen and that page."""
         return [
-            (each, passage.to_page)
+            (each, to_screen, passage.to_page)
             for (each, to_screen), tally in self._tried(passages).items()
-            if to_screen == each.screen.screen_id
             for passage in tally.arrived
             if passage.to_page is not None and passage.to_page != passage.from_page
         ]

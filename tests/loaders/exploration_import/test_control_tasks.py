@@ -376,13 +376,25 @@ def test_a_page_whose_one_making_button_did_nothing_is_a_task(tmp_path: Path):
 
 def test_a_button_that_copies_is_a_task_although_it_leads_on(tmp_path: Path):
     seen = drawing(tmp_path)
-    buttons = "<button>Copy</button><button>Copy link</button><button>History</button><button>&times;</button>"
+    buttons = (
+        "<button>Copy</button><button>Copy link</button><button>History</button><button>&times;</button>"
+    )
     bill = seen.page("bill", "/bill", f"<main><h1>Bill</h1>{buttons}</main>", "Bill", start=True)
-    sign = bill.offers[-1].model_copy(update={"danger": "deletes"})  # no words say what it deletes
+    sign = bill.offers[-1].model_copy(update={"danger": "unknown_method"})  # nothing says what it does
     seen.folder.add_page(bill.model_copy(update={"offers": (*bill.offers[:-1], sign)}))
     seen.page("made", "/made", "<main><h1>New bill</h1><p>Copied</p></main>", "New bill", openable=True)
     seen.went("bill", "Copy", "made")
     assert _names(seen) == {"Copy: Bill"}
+
+
+def test_a_sign_that_deletes_is_called_so(tmp_path: Path):
+    seen = drawing(tmp_path)
+    bill = seen.page(
+        "bill", "/bill", "<main><h1>Bill</h1><button>&times;</button></main>", "Bill", start=True
+    )
+    offers = [each.model_copy(update={"danger": "deletes"}) for each in bill.offers]
+    seen.folder.add_page(bill.model_copy(update={"offers": tuple(offers)}))
+    assert _names(seen) == {"Remove: Bill"}
 
 
 def test_a_button_that_saves_and_closes_sends_a_dialog(tmp_path: Path):
