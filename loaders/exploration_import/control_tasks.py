@@ -14,7 +14,7 @@ from kb_schema.explorations import Danger
 from kb_schema.tasks import Task
 from loaders.exploration_import.draft_routes import Arrival, Route, choose_route, find_routes, is_search
 from loaders.exploration_import.drawn_lists import list_choices
-from loaders.exploration_import.observed_transitions import PlacedControl
+from loaders.exploration_import.observed_transitions import ROW, PlacedControl
 from loaders.exploration_import.readable_ids import make_unique_id, to_id_words
 from loaders.exploration_import.screen_controls import ScreenControl, is_named_switch
 from loaders.exploration_import.task_drafts import (
@@ -113,7 +113,9 @@ class _Offered:
         """Yield each with its name, those on screens with an address first."""
         for screen_id in sorted(self._by_screen, key=lambda each: len(self._routes[each][0])):
             own, routes = self._by_screen[screen_id], self._routes[screen_id]
-            first = choose_route(routes, own[0].screen) or routes[0]
+            first = choose_route(routes, own[0].screen)
+            if first is None:  # nothing would say which of many things is changed
+                continue
             for route in routes if own[0].screen.layer else [first]:
                 dialogs = _list_dialogs(own, self._lists.get(screen_id, ()), route)
                 found = [*dialogs, *self._list_menus(own, route)]
@@ -147,7 +149,10 @@ class _Offered:
             )
             called = _call_in_words(each)
             nameless = not called and not each.control.unnamed
-            if action_of(each) != "click" or not changes or nameless or count == MOST_OF_SCREEN:
+            untold = (
+                each.control.in_rows and ROW not in each.element.selector.required_context
+            )  # only the first row's
+            if action_of(each) != "click" or not changes or nameless or untold or count == MOST_OF_SCREEN:
                 continue
             count += 1
             form = DraftForm(each.screen.screen_id, (), each, "", "", route=route, told="the control")
