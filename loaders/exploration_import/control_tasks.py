@@ -12,9 +12,16 @@ from dataclasses import replace
 
 from kb_schema.explorations import Danger
 from kb_schema.tasks import Task
-from loaders.exploration_import.draft_routes import Arrival, Route, choose_route, find_routes, is_search
+from loaders.exploration_import.draft_routes import (
+    Arrival,
+    Route,
+    choose_route,
+    find_routes,
+    is_search,
+    is_untold,
+)
 from loaders.exploration_import.drawn_lists import list_choices
-from loaders.exploration_import.observed_transitions import ROW, PlacedControl
+from loaders.exploration_import.observed_transitions import PlacedControl
 from loaders.exploration_import.readable_ids import make_unique_id, to_id_words
 from loaders.exploration_import.screen_controls import ScreenControl, is_named_switch
 from loaders.exploration_import.task_drafts import (
@@ -48,12 +55,14 @@ def draft_control_tasks(
     arrivals: Sequence[Arrival],
     known: Sequence[Task],
     lists: Mapping[str, Sequence[DrawnList]],
+    openings: Sequence[tuple[PlacedControl, str, str]],
     beside: Callable[[ScreenControl], str],
 ) -> list[Task]:
     """Return the tasks of what has no form.
 
     `placed`: the controls of all screens with their elements. `known`: the tasks that were drafted from forms. `lists`: those
-    that each screen draws. `beside`: returns the words beside a control, by which its row is called.
+    that each screen draws. `openings`: the controls that led to another page, with the screen and that page. `beside`: returns
+    the words beside a control, by which its row is called.
     """
     screens = {each.screen.screen_id: each.screen for each in placed}
     routes = find_routes({name: each.url for name, each in screens.items()}, arrivals, placed)
@@ -62,7 +71,7 @@ def draft_control_tasks(
     taken = {task.task_id for task in known}
     drafted: set[tuple[str, ...]] = set()
     tasks: list[Task] = []
-    for form, name in _Offered(placed, routes, leading, beside, lists).list_all():
+    for form, name in _Offered(placed, routes, leading, beside, lists, openings).list_all():
         opener = _find_asking(form.route)
         asked_by = () if opener is None else (opener.element.element_id, form.button.screen.screen_id)
         begins = form.route[-1].control.screen.screen_id if form.route else ""
@@ -94,8 +103,12 @@ class _Offered:
         leading: Collection[tuple[str, str]],
         beside: Callable[[ScreenControl], str],
         lists: Mapping[str, Sequence[DrawnList]],
+        openings: Sequence[tuple[PlacedControl, str, str]],
     ) -> None:
         self._routes, self._beside, self._lists = routes, beside, lists
+        self._openers = {
+            page: opener for opener, to_screen, page in openings if opener.screen.screen_id == to_screen
+        }
         self._by_screen: dict[str, list[PlacedControl]] = defaultdict(list)
         sent = {_get_form(each) for each in placed if _is_button(each)}
         for each in placed:
@@ -149,13 +162,21 @@ class _Offered:
             )
             called = _call_in_words(each)
             nameless = not called and not each.control.unnamed
-            untold = (
-                each.control.in_rows and ROW not in each.element.selector.required_context
-            )  # only the first row's
-            if action_of(each) != "click" or not changes or nameless or untold or count == MOST_OF_SCREEN:
+            if (
+                action_of(each) != "click"
+                or not changes
+                or nameless
+                or is_untold(each)
+                or count == MOST_OF_SCREEN
+            ):
+                continue
+            opened = self._list_state_steps(each)
+            if opened is None:
                 continue
             count += 1
-            form = DraftForm(each.screen.screen_id, (), each, "", "", route=route, told="the control")
+            form = DraftForm(
+                each.screen.screen_id, (), each, "", "", route=(*route, *opened), told="the control"
+            )
             if each.control.unnamed:
                 yield (
                     replace(form, told="the switch"),
@@ -169,6 +190,18 @@ class _Offered:
                     continue
                 asks = " (a confirmation was not seen)" if each.control.offer.danger == "deletes" else ""
                 yield replace(form, told=f"the button{asks}"), f"{called}: {each.screen.name}"
+
+    def _list_state_steps(self, each: PlacedControl) -> Route | None:
+        """Return what must be pressed before a control is there: nothing, or what led to the state of its screen that has it, such
+        as the choice of a row. None: nothing is known to lead there, or only something of the first row.
+        """
+        looks = [look for look, _ in each.control.seen]
+        if each.screen.layer or not all(look.page.layer for look in looks):
+            return ()
+        opener = next((self._openers[look.page_id] for look in looks if look.page_id in self._openers), None)
+        if opener is None or is_untold(opener):
+            return None
+        return (RouteStep(opener, each.screen.screen_id),)
 
 
 def _call_in_words(each: PlacedControl) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
+from kb_schema.selectors import ValueStrategy
 from loaders.exploration_import.explored_screens import ExploredScreen
 from loaders.exploration_import.observed_transitions import ROW, PlacedControl
 from loaders.exploration_import.screen_controls import find_sent_name
@@ -13,6 +15,7 @@ from loaders.screen_learner.url_patterns import is_open, place
 
 LONGEST_ROUTE = 4
 """Controls that are pressed on the way to a screen."""
+_RECORD_ID = re.compile(r"\bdata-(?:[\w-]+-)?id\s*=\s*['\"][^'\"]*\d")
 SEARCH = "search"
 MOST_ROUTES = 4
 """The routes to one screen, each from another screen."""
@@ -44,7 +47,9 @@ def find_routes(
     for (from_screen, to_screen), controls in together.items():
         controls.sort(key=lambda each: ROW not in each.element.selector.required_context)
         search = fields.get(from_screen) if ROW in controls[0].element.selector.required_context else None
-        onward[from_screen].append(RouteStep(controls[0], to_screen, _list_others(controls), search))
+        others = _list_others(controls)
+        if others or not is_untold(controls[0]):
+            onward[from_screen].append(RouteStep(controls[0], to_screen, others, search))
     routes: dict[str, list[Route]] = {name: [()] for name, url in screens.items() if url}
     shown = {each.screen.screen_id: each.screen for each in placed}
     many = {name for name, screen in shown.items() if _shows_one_of_many(screen)}
@@ -100,6 +105,14 @@ def _asks_for_row(step: RouteStep) -> bool:
 def _rank_list(step: RouteStep) -> tuple[bool, bool]:
     """Return the order of steps from a list: those that can be searched first, then those where the exploration did not begin."""
     return step.search is None, any(look.page.start for look, _ in step.control.control.seen)
+
+
+def is_untold(each: PlacedControl) -> bool:
+    """Return whether an element stands for one record alone: the first row of a list, or the one whose id its selectors name."""
+    strategies = each.element.selector.strategies
+    of_record = all(isinstance(s, ValueStrategy) and _RECORD_ID.search(s.value) for s in strategies)
+    in_row = each.control.in_rows or each.control.offer.in_row
+    return of_record or (in_row and ROW not in each.element.selector.required_context)
 
 
 def _is_another(step: RouteStep, before: Route, known: Sequence[Route]) -> bool:

@@ -119,9 +119,8 @@ class _KnowledgeBuilder:
             screens, placed, addresses, has_sign_in_conditions=bool(has_sign_in_conditions)
         )
         arrivals = moves.list_arrivals(self._passages)
-        lists = find_drawn_lists(
-            placed, arrivals, moves.list_openings(self._passages), self._rows.words_beside
-        )
+        openings = moves.list_openings(self._passages)
+        lists = find_drawn_lists(placed, arrivals, openings, self._rows.words_beside)
         tasks = draft_tasks(
             placed,
             addresses,
@@ -129,7 +128,7 @@ class _KnowledgeBuilder:
             lists,
             has_sign_in_conditions=bool(has_sign_in_conditions),
         )
-        tasks += draft_control_tasks(placed, arrivals, tasks, lists, self._rows.words_beside)
+        tasks += draft_control_tasks(placed, arrivals, tasks, lists, openings, self._rows.words_beside)
         login = SIGN_IN if any(task.task_id == SIGN_IN for task in tasks) else None
         actions, calls = draft_tool_actions(screens, {task.task_id for task in tasks}, login)
         website = self._website(name, by_layout, has_sign_in_conditions, screens)

@@ -458,3 +458,39 @@ def test_buttons_of_rows_without_a_name_are_told_apart_by_what_developers_call_t
         if each.selector.parameterized
     ]
     assert len(rows_of) == 2
+
+
+@pytest.mark.parametrize(
+    ("opener", "named"), [("row", set()), ("Choose all", {"Archive it: Panel with Archive it"})]
+)
+def test_a_button_that_only_the_choice_of_one_fixed_row_shows_is_no_task(
+    tmp_path: Path, opener: str, named: set[str]
+):
+    seen = drawing(tmp_path)
+    rows = "".join(f"<li><input type=checkbox class=choose><i>{name}</i></li>" for name in ("Hull", "Sail"))
+    page = f"<main><h1>Letters</h1><button>Choose all</button><ul>{rows}</ul>"
+    first = seen.page("letters", "/letters", f"{page}</main>", "Letters", start=True)
+    bar = f"{page}<div class=bar><button>Archive it</button></div></main>"
+    drawn = seen.page("chosen", "/letters", bar, "Letters", layer="panel", openable=False, behind="letters")
+    archive = drawn.offers[-1].model_copy(update={"danger": "submits"})
+    seen.folder.add_page(drawn.model_copy(update={"offers": (archive,)}))
+    pressed = next(each for each in first.offers if (each.in_row if opener == "row" else each.name == opener))
+    seen.tried("letters", "chosen", offer_id=pressed.offer_id)
+    assert _names(seen) == named
+
+
+def test_a_button_of_one_record_alone_is_no_task(tmp_path: Path):
+    seen = drawing(tmp_path)
+    button = "<button data-letter-id=4><i></i></button>"
+    page = seen.page(
+        "letters",
+        "/letters",
+        f"<main><h1>Letters</h1>{button}<button>Empty</button></main>",
+        "Letters",
+        start=True,
+    )
+    offers = tuple(
+        each.model_copy(update={"danger": "deletes", "name": each.name or "Delete"}) for each in page.offers
+    )
+    seen.folder.add_page(page.model_copy(update={"offers": offers}))
+    assert _names(seen) == {"Empty: Letters"}
