@@ -437,6 +437,8 @@ class StepRunner:
             verdicts = await engine.outcomes.step(run, step, engine.resilience.policy(run))
         except StepFailed as exc:
             await engine.actions.settle(held=False)
+            if engine.actions.replaced and not isinstance(exc, StepRefused):
+                exc.args = (f"{exc}; {engine.actions.replaced}",)  # else the step's own failure is told nowhere
             if watch is not None and not isinstance(exc, StepRefused):
                 await watch.raise_late_refusal(())
             raise

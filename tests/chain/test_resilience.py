@@ -242,6 +242,9 @@ async def test_a_fallback_action_that_the_step_tried_itself_is_no_other_approach
         ("other_selector", "fallback action 1", "failed"),
         ("other_selector", "fallback action 2", "worked"),
     ]
+    error = result.tried[0].error or ""
+    assert "on_screen" in error
+    assert "fallback action 1 was done because the step's own action failed: not_found" in error
     assert result.replans == 1
     assert_within_limits(result)
 
