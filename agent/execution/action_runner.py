@@ -105,7 +105,9 @@ class ActionRunner:
                 own = own or str(exc)
             else:
                 if own:
-                    self.replaced = f"fallback action {number - 1} was done because the step's own action failed: {own}"
+                    self.replaced = (
+                        f"fallback action {number - 1} was done because the step's own action failed: {own}"
+                    )
                 return
 
     async def _perform_one(self, call: ActionCall, values: Mapping[str, Any]) -> None:

@@ -438,7 +438,8 @@ class StepRunner:
         except StepFailed as exc:
             await engine.actions.settle(held=False)
             if engine.actions.replaced and not isinstance(exc, StepRefused):
-                exc.args = (f"{exc}; {engine.actions.replaced}",)  # else the step's own failure is told nowhere
+                # Else the failure of the step's own action is told nowhere.
+                exc.args = (f"{exc}; {engine.actions.replaced}",)
             if watch is not None and not isinstance(exc, StepRefused):
                 await watch.raise_late_refusal(())
             raise
