@@ -134,10 +134,10 @@ async def test_a_result_states_the_goal_and_all_errors_in_their_order(quick, sit
     )
     result = await TaskRunner(quick).run_task("t")
     assert result.goal == "Read the quay"
-    *earlier, last = result.errors
-    assert last == result.error
-    assert [each.partition(":")[0] for each in earlier] == ["step t.b"]
-    assert ("#second" in earlier[0], "#first" in last) == (True, True)
+    first, *later = result.errors
+    assert first == result.error
+    assert [each.partition(":")[0] for each in later] == ["step t.b"]
+    assert ("#first" in first, "#second" in later[0]) == (True, True)
     knows(quick, TO_QUAY, name="Go there")
     result = await TaskRunner(quick).run_task("t")
     assert (result.goal, result.errors) == ("Go there", ())
