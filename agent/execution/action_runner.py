@@ -74,6 +74,8 @@ class ActionRunner:
         self._asides = SideEffects(session)
         self.tried_fallbacks: list[ActionCall] = []
         """Fallback actions that were tried since the list was last emptied."""
+        self.replaced = ""
+        """Which fallback action did the last call, and why its own action did not; empty if its own did."""
 
     def expect(self, conditions: tuple[BaseCondition, ...], target: StepTarget | None = None) -> None:
         """Begin a step: `conditions` are its postconditions, `target` what it names by its own selector."""
@@ -91,7 +93,8 @@ class ActionRunner:
 
         Raises `StepFailed`, `PersonNeeded`, or a `PageError`.
         """
-        candidates = (call, *call.fallback_actions)
+        candidates, own = (call, *call.fallback_actions), ""
+        self.replaced = ""
         for number, candidate in enumerate(candidates, start=1):
             self.tried_fallbacks += candidates[number - 1 : number] if number > 1 else ()
             try:
@@ -99,7 +102,12 @@ class ActionRunner:
             except (PageError, StepFailed) as exc:
                 if number == len(candidates) or touched_the_page(exc):
                     raise
+                own = own or str(exc)
             else:
+                if own:
+                    self.replaced = (
+                        f"fallback action {number - 1} was done because the step's own action failed: {own}"
+                    )
                 return
 
     async def _perform_one(self, call: ActionCall, values: Mapping[str, Any]) -> None:

@@ -54,6 +54,7 @@ class ActionExecution(Protocol):
     """Performs single actions on the page (`action_runner.ActionRunner`)."""
 
     tried_fallbacks: list[ActionCall]
+    replaced: str
 
     async def perform(self, call: ActionCall, values: Mapping[str, Any]) -> None:
         """Perform one call, with its fallback actions. Raises `StepFailed` or a `PageError`."""

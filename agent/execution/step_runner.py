@@ -437,6 +437,9 @@ class StepRunner:
             verdicts = await engine.outcomes.step(run, step, engine.resilience.policy(run))
         except StepFailed as exc:
             await engine.actions.settle(held=False)
+            if engine.actions.replaced and not isinstance(exc, StepRefused):
+                # Else the failure of the step's own action is told nowhere.
+                exc.args = (f"{exc}; {engine.actions.replaced}",)
             if watch is not None and not isinstance(exc, StepRefused):
                 await watch.raise_late_refusal(())
             raise

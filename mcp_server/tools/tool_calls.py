@@ -49,7 +49,7 @@ class KnowledgeTool(Tool):
     answer_model: Any = Field(default=None, exclude=True)
     guard: CallGuard = Field(default_factory=CallGuard, exclude=True)
     websites: ChoiceLookup = Field(default=_no_choices, exclude=True)
-    """Returns the ids of all websites, for calls that name none."""
+    """Returns the ids of all websites, for calls that name none. A call that reads means the only one."""
 
     async def run(
         self,
@@ -115,6 +115,11 @@ class KnowledgeTool(Tool):
             given = {**self._only_known(said), **given}
             self._check_secrets(given)
         missing = self._missing(given)
+        if WEBSITE_ID in missing and self.scope == access_scopes.READ:
+            known = await self.websites()
+            if len(known) == 1:  # nothing else can be meant; a write names its website
+                given = {**given, WEBSITE_ID: known[0]}
+                missing = self._missing(given)
         if missing and said is None and _request(context) is not None:
             choices = {WEBSITE_ID: await self.websites()} if WEBSITE_ID in missing else {}
             asked = await elicitation.request_missing(self.name, self.parameters, missing, choices, context)

@@ -125,7 +125,10 @@ def record(
             fix="leave --check out; `periplus synthesize` validates",
         )
     if not chosen.given and not has_display():
-        raise UserError("no display to show the browser on", fix="use a machine with a display, or xvfb-run")
+        raise UserError(
+            "no display to show the browser on",
+            fix="use a machine with a display, xvfb-run, or --cdp-endpoint with a Chrome that runs with --headless=new",
+        )
     folder = out or Path("out") / "traces" / f"{_slugify(name)}-{datetime.now().astimezone():%Y%m%d-%H%M%S}"
     if (folder / MANIFEST).exists():
         raise UserError(f"{folder} already contains a trace", fix="name another folder with --out")

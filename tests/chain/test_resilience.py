@@ -134,10 +134,10 @@ async def test_a_result_states_the_goal_and_all_errors_in_their_order(quick, sit
     )
     result = await TaskRunner(quick).run_task("t")
     assert result.goal == "Read the quay"
-    *earlier, last = result.errors
-    assert last == result.error
-    assert [each.partition(":")[0] for each in earlier] == ["step t.b"]
-    assert ("#second" in earlier[0], "#first" in last) == (True, True)
+    first, *later = result.errors
+    assert first == result.error
+    assert [each.partition(":")[0] for each in later] == ["step t.b"]
+    assert ("#first" in first, "#second" in later[0]) == (True, True)
     knows(quick, TO_QUAY, name="Go there")
     result = await TaskRunner(quick).run_task("t")
     assert (result.goal, result.errors) == ("Go there", ())
@@ -242,6 +242,9 @@ async def test_a_fallback_action_that_the_step_tried_itself_is_no_other_approach
         ("other_selector", "fallback action 1", "failed"),
         ("other_selector", "fallback action 2", "worked"),
     ]
+    error = result.tried[0].error or ""
+    assert "on_screen" in error
+    assert "fallback action 1 was done because the step's own action failed: not_found" in error
     assert result.replans == 1
     assert_within_limits(result)
 

@@ -67,6 +67,8 @@ class TargetNotFound:
     reason: str
     nearest: tuple[str, ...] = ()
     several: bool = False
+    hidden: bool = False
+    """The element is on the page and cannot be seen."""
 
 
 def needs_element(intent: RequirementStep) -> bool:
@@ -152,8 +154,9 @@ class TargetLookahead:
         index = await scan_page(self._site_page.page)
         reason = answer.reason if not isinstance(answer, DiscoveredElement) else "it left the page"
         hints = () if isinstance(answer, DiscoveredElement) else answer.hints
-        alike = _of_the_same_kind(index, meant)
-        return TargetNotFound(reason, tuple(dict.fromkeys((*hints, *alike)))[:most])
+        nearest = tuple(dict.fromkeys((*hints, *_of_the_same_kind(index, meant))))[:most]
+        hidden = _is_hidden(index, meant)
+        return TargetNotFound("it is on the page and hidden" if hidden else reason, nearest, hidden=hidden)
 
 
 def _describe_candidate(candidate: object) -> str:
@@ -178,6 +181,23 @@ def _usable_name(element: IndexedElement) -> str:
     seen = (element.name, element.label, element.placeholder, element.text, element.attributes.get("title"))
     beside = (near.column, near.before, near.after if element.checked is not None else "")
     return next((text for text in (*seen, *beside, *element.identities) if text), "")
+
+
+def _is_hidden(index: PageIndex, meant: ElementDescription) -> bool:
+    """Whether an element that the action fits has exactly this name, in this region, and cannot be seen."""
+    unseen = [each for each in index.elements if each.interactive and not each.visible and not each.by_label]
+    able = select_fitting_elements(unseen, meant.action)
+    for reading in list_readings(meant):
+        regions = find_regions(index, reading.regions) if reading.regions else frozenset[int]()
+        if reading.regions and not regions:
+            continue
+        for element in able:
+            names = (element.name, element.label, element.placeholder)
+            if any(compare_words(reading.words, name) is WordFit.EXACT for name in names) and (
+                not regions or stands_in(index, element, regions)
+            ):
+                return True
+    return False
 
 
 def _of_the_same_kind(index: PageIndex, meant: ElementDescription) -> Iterator[str]:

@@ -279,8 +279,9 @@ class _PlanBuilder:
         longest = policy.same_page_s if found.several else policy.find_s
         left = longest - (time.monotonic() - began)
         if left <= 0 or self.site_page.page.url.startswith(check_evaluation.BROWSERS_OWN_ERROR):
-            unusable = {"failure": FailureKind.NOT_UNIQUE} if found.several else None
-            raise _ElementMissing("element", found.reason, found.nearest, unusable=unusable)
+            known = FailureKind.NOT_VISIBLE if found.hidden else FailureKind.TIMEOUT
+            failure = FailureKind.NOT_UNIQUE if found.several else known
+            raise _ElementMissing("element", found.reason, found.nearest, unusable={"failure": failure})
         await wait_for_change(self.site_page.page, left, revision)
 
     def _coming(self, number: int) -> list[ElementDescription]:

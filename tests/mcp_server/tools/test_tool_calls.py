@@ -8,6 +8,7 @@ import pytest
 from mcp import Client
 from mcp.types import ElicitResult
 
+from kb_schema import SourcedDocument, assemble, parse_document
 from kb_schema.page_snapshots import PageSnapshot
 from kb_schema.tool_answers import DocumentAnswer, Identification, PathSearchResult
 from mcp_server.cancellation import iterate_until_cancelled
@@ -29,8 +30,15 @@ LONG_SHELF = {**SHELF, "html": f"{SHELF['html']}{'<p>Plum jam, made in June</p>'
 """A page that is read in a thread."""
 
 
-def server(**options):
-    return create_server(MemorySource(pantry.knowledge()), **options)
+CELLAR = {"type": "website", "website_id": "cellar", "name": "Cellar", "base_url": "https://cellar.example"}
+
+
+def server(*others, **options):
+    return create_server(MemorySource(pantry.knowledge(), *others), **options)
+
+
+def cellar():
+    return assemble([SourcedDocument(parse_document(CELLAR))])[0]
 
 
 def text_of(result) -> str:
@@ -41,7 +49,8 @@ def text_of(result) -> str:
     ("tool", "arguments", "said"),
     [
         ("get_screen", {"website_id": "pantry"}, "get_screen: screen_id missing"),
-        ("get_screen", {"screen_id": "shelf"}, "websites are pantry"),
+        ("get_screen", {"screen_id": "shelf", "website_id": ""}, "websites are pantry"),
+        ("record_outcome", {"outcome": {}}, "website_id missing"),
         ("find_path", {"website_id": "pantry"}, "from_screen, to_screen missing"),
         ("get_screen", {"website_id": "pantry", "screenid": "shelf"}, 'did you mean "screen_id"'),
         ("list_websites", {"all": True}, "no argument 'all'; it takes none"),
@@ -60,6 +69,22 @@ async def test_arguments_that_do_not_fit_are_told_by_name_with_what_would(tool, 
     assert result.is_error
     assert said in text_of(result)
     assert "pydantic" not in text_of(result)
+
+
+async def test_a_call_that_reads_means_the_only_website():
+    async with Client(server()) as client:
+        result = await client.call_tool("list_tasks", {})
+        same = await client.call_tool("list_tasks", {"website_id": "pantry"})
+    assert not result.is_error, text_of(result)
+    assert result.structured_content == same.structured_content
+
+
+async def test_of_two_websites_none_is_meant():
+    async with Client(server(cellar())) as client:
+        result = await client.call_tool("list_tasks", {})
+    assert result.is_error
+    assert "website_id missing" in text_of(result)
+    assert "websites are cellar, pantry" in text_of(result)
 
 
 async def test_a_read_only_server_says_that_it_is_one():
@@ -96,14 +121,14 @@ async def test_a_person_is_asked_for_what_is_missing_where_the_client_can(mode):
         asked.append(params)
         return ElicitResult(action="accept", content={"website_id": "pantry", "screen_id": "shelf"})
 
-    async with Client(server(), mode=mode, elicitation_callback=fill_in) as client:
+    async with Client(server(cellar()), mode=mode, elicitation_callback=fill_in) as client:
         result = await client.call_tool("get_screen", {"detail": "summary"})
     assert not result.is_error, text_of(result)
     found = DocumentAnswer.model_validate(result.structured_content)
     assert (found.id, found.detail) == ("shelf", "summary")
     (params,) = asked
     assert params.message == "get_screen needs website_id and screen_id"
-    assert params.requested_schema["properties"]["website_id"]["enum"] == ["pantry"]
+    assert params.requested_schema["properties"]["website_id"]["enum"] == ["cellar", "pantry"]
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])

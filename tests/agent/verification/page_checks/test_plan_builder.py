@@ -202,6 +202,9 @@ async def test_a_site_that_does_not_answer_is_named_by_its_own_address(open_site
             "Size | select | Huge", "data_issue", "Huge",
         ),
         ("<button>Other</button>", "Go | click | ", "selector_drift", "“Go” is not found"),
+        ("<button style='display: none'>Go</button>", "Go | click | ", "visibility_issue", "“Go” is there and cannot be seen"),
+        ("<label hidden>Size <input></label>", "Size | fill | 9", "visibility_issue", "“Size” is there and cannot be seen"),
+        ("<button hidden>Go</button>", "Go | fill | 9", "selector_drift", "“Go” is not found"),
     ],
 )  # fmt: skip
 async def test_the_cause_of_an_element_that_is_there_and_cannot_be_used_says_so(
