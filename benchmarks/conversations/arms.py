@@ -179,10 +179,10 @@ async def reach_form(talk: Conversation, job: ConversationJob, url: str) -> Sequ
 
 async def _go_to_screen(talk: Conversation, job: ConversationJob, screen: str, url: str) -> bool:
     """Go to a screen, signed in; return whether the page shows what the job needs."""
-    told = await talk.call("go_to", screen=screen)
+    told = await _try_to_go(talk, screen=screen)
     asked = re.search(r"needs the input '(\w+)'", told)
     if asked is not None:
-        told = await talk.call("go_to", screen=screen, inputs={asked[1]: job.account})
+        told = await _try_to_go(talk, screen=screen, inputs={asked[1]: job.account})
     if told.startswith("not at"):
         return False
     if _shows_sign_in(_last_page(talk), job):
@@ -192,6 +192,16 @@ async def _go_to_screen(talk: Conversation, job: ConversationJob, screen: str, u
         await _act(talk, job.sign_in)
         await talk.call("go_to", screen=screen)
     return True
+
+
+async def _try_to_go(talk: Conversation, **arguments: object) -> str:
+    """Call `go_to`; return what it says, also where it did not arrive. Raises `CallRefused` for other errors."""
+    try:
+        return await talk.call("go_to", **arguments)
+    except CallRefused as exc:
+        if not exc.text.startswith("not at"):
+            raise
+        return exc.text  # says what is missing, and the page that is shown instead
 
 
 def _last_page(talk: Conversation) -> str:
