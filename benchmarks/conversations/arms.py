@@ -57,7 +57,7 @@ class SnapshotReader:
         return found
 
     def _look(self, role: str, name: str) -> str | None:
-        return find_ref(self._text, role, name) or find_target(self._text, name, "=")
+        return find_ref(self._text, role, name) or find_target(self._text, role, name, "=")
 
     async def has_moved(self) -> None:
         """Note that the page changed."""
@@ -97,7 +97,7 @@ class BesideReader:
             return f"[name={json.dumps(outlined[1])}]"
         if outlined is not None:
             return f"role={role}[name={json.dumps(outlined[1])}s]"
-        return find_target(self._text, name, " ")
+        return find_target(self._text, role, name, " ")
 
     async def has_moved(self) -> None:
         """Note that the page changed."""
@@ -347,22 +347,28 @@ def find_in_outline(text: str, role: str, name: str) -> tuple[str, str, bool] | 
     return None if found is None else (found[1], found[2] or found[3], found[2] is None)
 
 
-def find_target(text: str, name: str, between: str) -> str | None:
+def find_target(text: str, role: str, name: str, between: str) -> str | None:
     """Return what Playwright's tools take for a known element, of the line `targets:`.
 
-    Its id begins like the name, or the target tells the name; else the only id that begins with the name's first word.
+    Its id begins like the name, or the target tells the name; else the only id that begins with the name's first word, if
+    its kind fits the role.
 
-    >>> find_target('targets: title_field=e3, save_button=e4', "Title", "=")
+    >>> find_target('targets: title_field=e3, save_button=e4', "textbox", "Title", "=")
     'e3'
-    >>> find_target('targets: title_field=e3, save_button=e4', "Save Changes", "=")
+    >>> find_target('targets: title_field=e3, save_button=e4', "button", "Save Changes", "=")
     'e4'
+    >>> find_target('targets: title_field=e3, show_issue_button=e4', "link", "Show All", "=")
     """
     targets = _read_targets(text, between)
     for element, target in targets.items():
         if re.match(_as_id(name), element) or re.search(rf'name="(?:{_begins(name)})', target, re.IGNORECASE):
             return target
     words = [re.split(r"_", each)[0] for each in _as_id(name).split("|")]
-    fitting = [target for element, target in targets.items() if element.split("_")[0] in words]
+    fitting = [
+        target
+        for element, target in targets.items()
+        if element.split("_")[0] in words and _kind_of(element, role) == role
+    ]
     return fitting[0] if len(fitting) == 1 else None
 
 
@@ -392,11 +398,15 @@ def find_id(text: str, name: str, role: str = "textbox") -> str | None:
     'login_button'
     """
     for found in re.finditer(rf"(?:^| )((?:{_as_id(name)})\w*)\*?(?=[,\s]|$)", text, re.MULTILINE):
-        words = re.sub(r"_\d+$", "", found[1]).split("_")
-        kind = next((each for each, ends in _ENDS.items() if words[-1] in ends), role)
-        if len(words) > 1 and kind == role:
+        if "_" in re.sub(r"_\d+$", "", found[1]) and _kind_of(found[1], role) == role:
             return found[1]
     return None
+
+
+def _kind_of(element: str, default: str) -> str:
+    """Return the role that the end of an element's id tells, else the default."""
+    last = re.sub(r"_\d+$", "", element).rpartition("_")[2]
+    return next((role for role, ends in _ENDS.items() if last in ends), default)
 
 
 _ENDS = {
