@@ -57,7 +57,7 @@ class SnapshotReader:
         return found
 
     def _look(self, role: str, name: str) -> str | None:
-        return find_ref(self._text, role, name) or find_target(self._text, name, "=")
+        return find_ref(self._text, role, name) or find_target(self._text, role, name, "=")
 
     async def has_moved(self) -> None:
         """Note that the page changed."""
@@ -97,7 +97,7 @@ class BesideReader:
             return f"[name={json.dumps(outlined[1])}]"
         if outlined is not None:
             return f"role={role}[name={json.dumps(outlined[1])}s]"
-        return find_target(self._text, name, " ")
+        return find_target(self._text, role, name, " ")
 
     async def has_moved(self) -> None:
         """Note that the page changed."""
@@ -179,10 +179,10 @@ async def reach_form(talk: Conversation, job: ConversationJob, url: str) -> Sequ
 
 async def _go_to_screen(talk: Conversation, job: ConversationJob, screen: str, url: str) -> bool:
     """Go to a screen, signed in; return whether the page shows what the job needs."""
-    told = await talk.call("go_to", screen=screen)
+    told = await _try_to_go(talk, screen=screen)
     asked = re.search(r"needs the input '(\w+)'", told)
     if asked is not None:
-        told = await talk.call("go_to", screen=screen, inputs={asked[1]: job.account})
+        told = await _try_to_go(talk, screen=screen, inputs={asked[1]: job.account})
     if told.startswith("not at"):
         return False
     if _shows_sign_in(_last_page(talk), job):
@@ -192,6 +192,16 @@ async def _go_to_screen(talk: Conversation, job: ConversationJob, screen: str, u
         await _act(talk, job.sign_in)
         await talk.call("go_to", screen=screen)
     return True
+
+
+async def _try_to_go(talk: Conversation, **arguments: object) -> str:
+    """Call `go_to`; return what it says, also where it did not arrive. Raises `CallRefused` for other errors."""
+    try:
+        return await talk.call("go_to", **arguments)
+    except CallRefused as exc:
+        if not exc.text.startswith("not at"):
+            raise
+        return exc.text  # says what is missing, and the page that is shown instead
 
 
 def _last_page(talk: Conversation) -> str:
@@ -337,22 +347,28 @@ def find_in_outline(text: str, role: str, name: str) -> tuple[str, str, bool] | 
     return None if found is None else (found[1], found[2] or found[3], found[2] is None)
 
 
-def find_target(text: str, name: str, between: str) -> str | None:
+def find_target(text: str, role: str, name: str, between: str) -> str | None:
     """Return what Playwright's tools take for a known element, of the line `targets:`.
 
-    Its id begins like the name, or the target tells the name; else the only id that begins with the name's first word.
+    Its id begins like the name, or the target tells the name; else the only id that begins with the name's first word, if
+    its kind fits the role.
 
-    >>> find_target('targets: title_field=e3, save_button=e4', "Title", "=")
+    >>> find_target('targets: title_field=e3, save_button=e4', "textbox", "Title", "=")
     'e3'
-    >>> find_target('targets: title_field=e3, save_button=e4', "Save Changes", "=")
+    >>> find_target('targets: title_field=e3, save_button=e4', "button", "Save Changes", "=")
     'e4'
+    >>> find_target('targets: title_field=e3, show_issue_button=e4', "link", "Show All", "=")
     """
     targets = _read_targets(text, between)
     for element, target in targets.items():
         if re.match(_as_id(name), element) or re.search(rf'name="(?:{_begins(name)})', target, re.IGNORECASE):
             return target
     words = [re.split(r"_", each)[0] for each in _as_id(name).split("|")]
-    fitting = [target for element, target in targets.items() if element.split("_")[0] in words]
+    fitting = [
+        target
+        for element, target in targets.items()
+        if element.split("_")[0] in words and _kind_of(element, role) == role
+    ]
     return fitting[0] if len(fitting) == 1 else None
 
 
@@ -382,11 +398,15 @@ def find_id(text: str, name: str, role: str = "textbox") -> str | None:
     'login_button'
     """
     for found in re.finditer(rf"(?:^| )((?:{_as_id(name)})\w*)\*?(?=[,\s]|$)", text, re.MULTILINE):
-        words = re.sub(r"_\d+$", "", found[1]).split("_")
-        kind = next((each for each, ends in _ENDS.items() if words[-1] in ends), role)
-        if len(words) > 1 and kind == role:
+        if "_" in re.sub(r"_\d+$", "", found[1]) and _kind_of(found[1], role) == role:
             return found[1]
     return None
+
+
+def _kind_of(element: str, default: str) -> str:
+    """Return the role that the end of an element's id tells, else the default."""
+    last = re.sub(r"_\d+$", "", element).rpartition("_")[2]
+    return next((role for role, ends in _ENDS.items() if last in ends), default)
 
 
 _ENDS = {
