@@ -172,6 +172,8 @@ class AttemptedTransition(Model):
     """How it was left. All but `offer` are ways out that recovery edges are made of."""
     filled: dict[LocalId, ShortText] = Field(default_factory=dict)
     """Offers of the same page that were filled before, with synthetic data; never secrets."""
+    typed: ShortText = ""
+    """What was typed into the offer, a field that searches, to see what it finds."""
     to_page: LocalId | None = None
     outcome: AttemptOutcome
     duration_ms: Milliseconds = 0.0

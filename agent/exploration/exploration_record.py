@@ -25,6 +25,7 @@ from agent.exploration.pages.page_observation import (
     count_left_out,
     list_offers,
 )
+from agent.exploration.pages.search_hits import mark_hits
 from agent.exploration.tab.exploration_tab import SPARE_S, AttemptResult
 from agent.page.snapshot_capture import take_snapshot
 from kb_schema.explorations import (
@@ -118,8 +119,9 @@ class ExplorationRecord:
         openable: bool | None,
         layer: PageLayer = NO_LAYER,
         behind: str | None = None,
+        found: bool = False,
     ) -> ExplorationPage:
-        """Record a new page with its controls; with a `layer` on it, with those of the layer."""
+        """Record a new page with its controls; with a `layer` on it, with those of the layer. `found`: it shows what a search found."""
         content = await self.read(arrival, look, layer)
         page = ExplorationPage(
             page_id=self.book.new_id(),
@@ -138,7 +140,7 @@ class ExplorationRecord:
             held_back=arrival.held_back,
             reads=arrival.reads,
             left_out=content.left_out,
-            offers=content.offers,
+            offers=mark_hits(content.offers) if found else content.offers,
             tools=content.tools,
         )
         self.take(page, content.snapshot, content.picture)
@@ -217,14 +219,16 @@ class ExplorationRecord:
         to: str | None,
         message: str,
         filled: dict[str, str] | None = None,
+        typed: str = "",
     ) -> None:
-        """Record the result of an attempted transition."""
+        """Record the result of an attempted transition. `typed`: what was typed into a field that searches."""
         self.pass_on(
             AttemptedTransition(
                 from_page=page.page_id,
                 offer_id=offer.offer_id if offer else None,
                 way=way,
                 filled=filled or {},
+                typed=typed,
                 to_page=to,
                 outcome=arrival.outcome,
                 duration_ms=min(max(0.0, arrival.duration_ms), 86_400_000.0),

@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
@@ -25,6 +26,10 @@ from agent.exploration.pages.page_observation import is_anchor, leads_to_other_a
 from kb_schema.explorations import FAMILY, SHARED, AttemptedTransition, ExplorationPage, MapLimits, Offer
 from kb_schema.url_patterns import find_site_root, origin_of, path_of
 
+BEGINNING = 3
+"""Letters that are typed of a word, to see what a search finds."""
+COMMONEST_LETTER = "a"
+_WORD = re.compile(rf"[^\W\d_]{{{BEGINNING},}}")
 STATES_PER_ADDRESS = 4
 """Number of states that are kept per address, for each page kept of a place."""
 
@@ -307,12 +312,32 @@ class ExplorationState:
             self._known_root = find_site_root(map(path_of, self._paths))
         return self._known_root
 
+    def list_search_texts(self, page: ExplorationPage) -> list[str]:
+        """Return what to type into a field of a page that searches: beginnings of the names in its rows and in those of all pages,
+        and the commonest letter.
+        """
+        own, all_rows = (Counter(_list_beginnings(each)) for each in ([page], self.pages.values()))
+        likely = (
+            *(text for text, _ in own.most_common(1)),
+            COMMONEST_LETTER,
+            *(text for text, _ in all_rows.most_common(1)),
+        )
+        return list(dict.fromkeys(likely))
+
     def key_of(self, page: ExplorationPage, offer: Offer) -> OfferKey:
         """Return a key that is equal for the same control on this and other pages."""
         known = self._keys.get((page.page_id, offer.offer_id))
         if known is None:
             known = self._keys[page.page_id, offer.offer_id] = _key(page, offer)
         return known
+
+
+def _list_beginnings(pages: Iterable[ExplorationPage]) -> Iterator[str]:
+    """Yield the first letters of the words in rows: so many that a search which needs several finds something."""
+    for page in pages:
+        for offer in page.offers:
+            if offer.in_row and offer.action_type == "click":
+                yield from (each[:BEGINNING].casefold() for each in _WORD.findall(offer.name))
 
 
 def _number_of(page_id: str) -> int:

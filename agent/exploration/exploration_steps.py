@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from playwright.async_api import Browser, BrowserContext, Page, StorageState
@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from agent.exploration import exploration_events
 from agent.exploration.exploration_record import AttemptKind, ExplorationRecord
 from agent.exploration.exploration_state import PageNovelty
-from agent.exploration.frontier import ExplorationStep, explain_prohibition, is_asking
+from agent.exploration.frontier import ExplorationStep, explain_prohibition, is_asking, is_search
 from agent.exploration.isolated_press import IsolatedPress
 from agent.exploration.pages.page_addresses import build_place_path, normalize_address
 from agent.exploration.pages.page_layers import find_layer
@@ -239,9 +239,9 @@ class ExplorationStepRunner:
             await self._stand(await self.tab.escape(look))
             if not self._is_at(page):
                 self._stays.add(layer)
-        elif offer is not None and offer.selector is not None:
+        elif known is not None and offer is not None and offer.selector is not None:
             await self.rules.pace.turn()
-            await self._stand(await self.tab.use(offer, look))
+            await self._stand(await self._repeat(known, offer, look))
         else:
             return False
         self._touched = True
@@ -278,8 +278,16 @@ class ExplorationStepRunner:
             if offer is None or offer.selector is None or self.look is None:
                 return False
             await self.rules.pace.turn()
-            await self._stand(await self.tab.use(offer, self.look))
+            await self._stand(await self._repeat(passage, offer, self.look))
         return self._is_at(page)
+
+    async def _repeat(
+        self, passage: AttemptedTransition, offer: Offer, before: PageObservation
+    ) -> AttemptResult:
+        """Do again what led to a page."""
+        if passage.typed:
+            return await self.tab.search(offer, passage.typed, before)
+        return await self.tab.use(offer, before)
 
     def _note_openable(self) -> None:
         """Record that the current page can be opened by its address."""
@@ -329,6 +337,9 @@ class ExplorationStepRunner:
             arrival = await self.tab.open(self.ledger.wanted.starts[0], before)
             await self._passed(step.page, None, "address", arrival)
             return
+        if is_search(step.offer):
+            await self._search(step.page, step.offer, before)
+            return
         filled: dict[str, str] = {}
         offer, kept = step.offer, ""
         if offer.allowed_by:
@@ -363,6 +374,34 @@ class ExplorationStepRunner:
         ):
             await self._open_link(step.page, offer)
 
+    async def _search(self, page: ExplorationPage, offer: Offer, before: PageObservation) -> None:
+        """Type into a field that searches until something is found that can be chosen; else empty it again.
+
+        Lists that only become shorter are not recorded.
+        """
+        self._touched = True
+        kept = await self.tab.read_storage()
+        arrival = AttemptResult("stayed", await self.tab.page(), before)
+        for text in self.book.list_search_texts(page):
+            await self.rules.pace.turn()
+            arrival = await self.tab.search(offer, text, before)
+            layer = "" if arrival.look is None else find_layer(arrival.look, before).kind
+            known = "dialog" if before.covering else ""
+            more = arrival.look is not None and len(arrival.look.said) > len(before.said)
+            if arrival.outcome == "arrived" and (arrival.moved or (more and layer not in ("", known))):
+                await self._passed(page, offer, "offer", arrival, typed=text)
+                return
+            if arrival.outcome not in ("arrived", "stayed"):
+                break
+        changed = bool(self.guard.list_writes())
+        if arrival.outcome == "arrived":
+            arrival = replace(arrival, outcome="stayed")
+        self.ledger.write(page, offer, "offer", arrival, to=page.page_id, message=arrival.message)
+        await self._stand(await self.tab.search(offer, "", before))
+        if changed:
+            await self.tab.restore_storage(kept)
+        self.at = page.page_id if self._is_at(page) and not changed else None
+
     async def _use(self, page: ExplorationPage, offer: Offer, before: PageObservation) -> AttemptResult:
         """Use a control. If what an earlier control left there hinders it, come to the page anew first."""
         touched, self._touched = self._touched, True
@@ -391,6 +430,7 @@ class ExplorationStepRunner:
         way: AttemptKind,
         arrival: AttemptResult,
         filled: dict[str, str] | None = None,
+        typed: str = "",
     ) -> None:
         """Record the result and its page, and try the exit actions of a new page."""
         if arrival.outcome in ("arrived", "popup"):
@@ -400,7 +440,9 @@ class ExplorationStepRunner:
         if arrival.outcome in ("arrived", "popup") and arrival.look is not None:
             cleared = offer is not None and (page.page_id, offer.offer_id) in self.ledger.urgent
             depth = page.depth if cleared else page.depth + 1  # without its overlay, it is the same page
-            to, new = await self._note(arrival, depth=depth, by_address=way == "address", after=page)
+            to, new = await self._note(
+                arrival, depth=depth, by_address=way == "address", after=page, found=bool(typed)
+            )
             if cleared and to is not None and to != page.page_id:
                 self.book.covered.add(page.page_id)
             if (
@@ -420,7 +462,7 @@ class ExplorationStepRunner:
             self.at = page.page_id
         else:
             self.at, self.look = None, None
-        self.ledger.write(page, offer, way, arrival, to=to, message=message, filled=filled)
+        self.ledger.write(page, offer, way, arrival, to=to, message=message, filled=filled, typed=typed)
         in_place = not arrival.moved and self._stands_at(page.url)
         layered = to is not None and bool(self.book.pages[to].layer)
         if (
@@ -489,6 +531,7 @@ class ExplorationStepRunner:
         start: bool = False,
         by_address: bool = False,
         after: ExplorationPage | None = None,
+        found: bool = False,
     ) -> tuple[str | None, bool]:
         """Return the current page and whether it is new; None if enough pages of its kind are kept."""
         look = arrival.look
@@ -512,6 +555,7 @@ class ExplorationStepRunner:
             openable=openable,
             layer=layer,
             behind=behind,
+            found=found,
         )
         self.at, self.look = page.page_id, look
         return page.page_id, True

@@ -10,6 +10,7 @@ from agent.exploration.exploration_state import ExplorationState, kind_of
 from agent.exploration.pages.page_addresses import build_address_kind, build_parent_path, build_place_path
 from agent.exploration.pages.page_observation import is_anchor, leads_to_other_address
 from kb_schema.explorations import SHARED, Danger, ExplorationPage, Offer, UnexploredItem
+from kb_schema.search_fields import is_search_field
 from kb_schema.url_patterns import path_of
 
 TRIES = 2
@@ -79,6 +80,8 @@ def list_steps(
                 kept = (
                     _kept_of_kind(book, offer)
                     if first == ELSEWHERE
+                    else MOST_OF_KIND  # what is typed into a search comes from the rows of other pages
+                    if is_search(offer)
                     else min(book.fruitless[kind_of(page, offer)], MOST_OF_KIND)
                 )
                 yield ExplorationStep(page, offer, (first, kept, page.depth, here, number, place))
@@ -105,7 +108,7 @@ def explain_skip(
 ) -> str | None:
     """Return why a control is not tried; None if it is tried, "" if there is nothing to try."""
     tried = (page.page_id, offer.offer_id) in book.tried and (offer.danger is None or bool(offer.allowed_by))
-    if tried or not (offer.action_type == "click" or is_choice_of_row(offer)):
+    if tried or not (offer.action_type == "click" or is_choice_of_row(offer) or is_search(offer)):
         return ""
     link = leads_to_other_address(offer, page.url)
     refused = explain_prohibition(offer, may_open)
@@ -125,9 +128,10 @@ def explain_skip(
         and not offer.allowed_by
     ):
         return LIKE_OTHERS
-    shared = offer.region.partition(":")[0] in SHARED
+    shared = offer.region.partition(":")[0] in SHARED and not is_search(offer)
     led = 0 if shared else len(book.led[book.key_of(page, offer)])
-    most = 1 if offer.allowed_by or offer.action_type == "check" else min(TRIES + led, MOST_TRIES)
+    once = offer.allowed_by or offer.action_type == "check" or (is_search(offer) and led)
+    most = 1 if once else min(TRIES + led, MOST_TRIES)
     return (
         TRIED_ELSEWHERE
         if tries >= most or (not offer.allowed_by and book.has_no_effect(offer, VAIN))
@@ -142,6 +146,19 @@ def is_choice_of_row(offer: Offer) -> bool:
         and offer.in_row
         and offer.form is None
         and offer.role in ("", "checkbox")
+    )
+
+
+def is_search(offer: Offer) -> bool:
+    """Whether it is a field that searches, as it says or as a list to type in: many show what they find while one types."""
+    attributes = offer.fingerprint.attributes if offer.fingerprint else {}
+    texts = (offer.name, offer.label, attributes.get("placeholder"), attributes.get("name"))
+    return (
+        offer.action_type == "fill"
+        and offer.selector is not None
+        and not offer.in_row
+        and offer.kind != "password"
+        and (offer.role == "combobox" or is_search_field(offer.role, offer.kind, texts))
     )
 
 

@@ -6,6 +6,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
+from kb_schema.search_fields import is_search_field
 from kb_schema.selectors import ValueStrategy
 from loaders.exploration_import.explored_screens import ExploredScreen
 from loaders.exploration_import.observed_transitions import ROW, PlacedControl
@@ -16,7 +17,6 @@ from loaders.screen_learner.url_patterns import is_open, place
 LONGEST_ROUTE = 4
 """Controls that are pressed on the way to a screen."""
 _RECORD_ID = re.compile(r"\bdata-(?:[\w-]+-)?id\s*=\s*['\"][^'\"]*\d")
-SEARCH = "search"
 MOST_ROUTES = 4
 """The routes to one screen, each from another screen."""
 
@@ -124,7 +124,7 @@ def _is_another(step: RouteStep, before: Route, known: Sequence[Route]) -> bool:
 def is_search(each: PlacedControl) -> bool:
     """Return whether a field outside of rows says that it searches."""
     offer = each.control.offer
-    told = offer.role == "searchbox" or SEARCH in f"{each.control.called} {find_sent_name(offer)}".casefold()
+    told = is_search_field(offer.role, offer.kind, (each.control.called, find_sent_name(offer)))
     return action_of(each) == "fill" and not each.control.in_rows and not each.screen.layer and told
 
 

@@ -20,12 +20,12 @@ def list_choices(own: Iterable[PlacedControl]) -> tuple[PlacedControl, ...]:
     ]
 
 
-def _is_choice(each: PlacedControl) -> bool:
+def _is_choice(each: PlacedControl, *, in_rows: bool = False) -> bool:
     return (
         action_of(each) == "click"
         and each.control.called != ""
         and each.control.offer.danger not in ("deletes", "signs_out")
-        and not each.element.selector.required_context
+        and (in_rows or not each.element.selector.required_context)
     )
 
 
@@ -49,17 +49,21 @@ def find_drawn_lists(
     shown: dict[PlacedControl, dict[str, PlacedControl]] = defaultdict(dict)
     for opener, to_screen, page in openings:
         at = opener.screen.screen_id
-        for each in _list_choices_on(menus[to_screen], page):
+        typed = action_of(opener) == "fill"
+        for each in _list_choices_on(menus[to_screen], page, in_rows=typed):
             if onward.get((to_screen, each.element.element_id), at) == at:
                 shown[opener][each.element.element_id] = each
     found: dict[str, dict[str, DrawnList]] = defaultdict(dict)
     for opener, choices in shown.items():
         entries = tuple(choices.values())[:MOST_CHOICES]
         rows = opener.element.selector.required_context
+        typed = action_of(opener) == "fill"
+        if typed:  # what is typed tells which
+            entries = tuple(each for each in entries if each.element.selector.required_context)[:1] or entries
         if (
-            len(entries) > 1
+            (len(entries) > 1 or typed)
             and not rows
-            and action_of(opener) == "click"
+            and action_of(opener) in ("click", "fill")
             and opener.control.offer.href is None
         ):
             label = beside(opener.control) or opener.control.called or entries[0].screen.name
@@ -69,11 +73,13 @@ def find_drawn_lists(
     return {screen: list(lists.values()) for screen, lists in found.items()}
 
 
-def _list_choices_on(own: Iterable[PlacedControl], page_id: str) -> tuple[PlacedControl, ...]:
-    """Return the entries of a menu that lies on a page of their screen."""
+def _list_choices_on(
+    own: Iterable[PlacedControl], page_id: str, *, in_rows: bool
+) -> tuple[PlacedControl, ...]:
+    """Return the entries of a menu that lies on a page of their screen. `in_rows`: those too that their row tells."""
     shown = (
         each
         for each in own
         if any(look.page_id == page_id and look.page.layer == "menu" for look, _ in each.control.seen)
     )
-    return tuple(filter(_is_choice, shown))[:MOST_CHOICES]
+    return tuple(each for each in shown if _is_choice(each, in_rows=in_rows))[:MOST_CHOICES]

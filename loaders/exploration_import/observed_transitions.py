@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from kb_schema.action_types import canonical
 from kb_schema.conditions import AllRequiredFieldsFilled, Authenticated, Condition, ContextEquals
 from kb_schema.explorations import AttemptedTransition
 from kb_schema.graph_documents import Transition
@@ -28,6 +29,11 @@ MOST_UNTRIED = 40
 """The most untried links of one screen."""
 ROW = "row"
 """The parameter of row selectors."""
+
+
+def name_text_input(screen_id: str) -> str:
+    """Return the name of the text to type into a field that searches, which leads to a screen with what it finds."""
+    return f"{'' if screen_id[0].isalpha() else 'n_'}{screen_id}_text"
 
 
 def name_row_input(screen_id: str) -> str:
@@ -194,11 +200,14 @@ class ObservedTransitions:
         **more: Any,
     ) -> Transition:
         row = name_row_input(to_screen) if each.element.selector.required_context else None
+        action = each.element.affordances[0].action_type
+        text = name_text_input(to_screen) if canonical(action) == "fill" else None
         call = {
-            "action_type": each.element.affordances[0].action_type,
+            "action_type": action,
             "element_id": each.element.element_id,
             "new_tab": new_tab,
             **({"parameters": {ROW: f"{{{row}}}"}} if row is not None else {}),
+            **({"value": f"{{{text}}}"} if text is not None else {}),
         }
         ends = f"{each.screen.screen_id}.to.{to_screen}"
         transition_id = make_unique_id(
@@ -212,17 +221,21 @@ class ObservedTransitions:
                 "type": "transition",
                 "transition_id": transition_id,
                 "triggered_by": call,
-                "conditions": {"required": tuple(self._conditions(each.screen, to_screen, row, filled))},
+                "conditions": {
+                    "required": tuple(self._conditions(each.screen, to_screen, row or text, filled))
+                },
                 **more,
             }
         )
 
     def _conditions(
-        self, screen: ExploredScreen, to_screen: str, row: str | None, filled: Sequence[str]
+        self, screen: ExploredScreen, to_screen: str, asked: str | None, filled: Sequence[str]
     ) -> Iterator[Condition]:
-        if row is not None:
-            why = "The row must be given by some of its text"
-            yield ContextEquals(type="context_equals", name=row, reason=why)
+        """Yield them. `asked`: the value that tells the row, or what is typed."""
+        if asked is not None:
+            row = asked.endswith(f"_{ROW}")
+            why = "The row must be given by some of its text" if row else "What is searched must be given"
+            yield ContextEquals(type="context_equals", name=asked, reason=why)
         if filled:
             yield AllRequiredFieldsFilled(type="all_required_fields_filled", fields=tuple(filled))
         if self._told_apart and screen.signed_in and self._screens[to_screen].signed_in:

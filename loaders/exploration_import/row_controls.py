@@ -5,6 +5,7 @@ A selector is returned only if it was tried on an explored page: with a row's te
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -40,6 +41,8 @@ MOST_SELECTORS = 4
 """The selectors of one element that are tried on other pages."""
 MOST_FILLED = 12
 """The number of rows it is tried on."""
+_PART = re.compile(rf"\[(?:\.//)?[a-z][\w-]*\[normalize-space\(\)='\{{\{{{PARAMETER}\}}\}}'\]\]")
+"""The part of a row whose text a template asks for."""
 _ROW_TAGS = frozenset({"tr", "li", "article", "dt", "dd"})
 
 
@@ -75,11 +78,14 @@ class RowControls:
         ]
         first = (_by_own_text, _by_row_text) if control.offer.href else (_by_row_text, _by_own_text)
         methods = (*first, _by_inner_text)
-        if control.repeated:
-            return self._by_class(by_page, page, elements)
-        selectors = (method(page, elements) for method in methods)
-        told = next((each for each in selectors if each is not None), None)
-        return told or self._by_class(by_page, page, elements) or _first(page, elements)
+        told = None
+        if not control.repeated:
+            selectors = (method(page, elements) for method in methods)
+            told = next((each for each in selectors if each is not None), None)
+        told = told or self._by_class(by_page, page, elements)
+        if told is not None:
+            return _widen(page, told)
+        return None if control.repeated else _first(page, elements)
 
     def _by_class(
         self, by_page: Mapping[str, Sequence[Offer]], page: PageSelectors, elements: Sequence[Element]
@@ -145,6 +151,19 @@ class RowControls:
             except PageRefused:
                 self._pages[page_id] = None
         return self._pages[page_id]
+
+
+def _widen(page: PageSelectors, found: RowControlSelector) -> RowControlSelector:
+    """Return a selector that takes any text of the row, not only that of one part: people quote a question, not who asked it."""
+    template = found.selector.strategies[0]
+    if found.row is None or not isinstance(template, TemplateStrategy):
+        return found
+    wide = _PART.sub(rf"[.//*[normalize-space()='{{{{{PARAMETER}}}}}']]", template.template, count=1)
+    leads = resolve_row_template(page, template.template, found.row)
+    if wide == template.template or resolve_row_template(page, wide, found.row) != leads:
+        return found
+    strategies = (template, *row_template_selector(wide).strategies)
+    return RowControlSelector(found.selector.model_copy(update={"strategies": strategies}), found.row)
 
 
 def _find_words(within: Element, element: Element) -> str:

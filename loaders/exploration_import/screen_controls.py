@@ -291,13 +291,26 @@ def _beside(offers: Sequence[Offer]) -> Iterator[tuple[Offer, bool]]:
     """Yield each offer, and whether it is redundant: without a label, or with the label of one around or
     before it.
     """
-    labels = {"", *(_normalise_text(each.label or each.name) for each in offers if each.role in _DOING)}
+    labels = {
+        (part, each)
+        for offer in offers
+        if offer.role in _DOING
+        for part in (offer.region.partition(":")[0],)
+        for each in (_normalise_text(offer.label or offer.name),)
+    }
     for offer in offers:
         name = _normalise_text(offer.name)
+        label = (offer.region.partition(":")[0], name)
         own = offer.role in _DOING or offer.action_type != "click" or offer.href is not None
-        yield offer, not own and name in labels
+        yield offer, not own and (not name or (label in labels and not _is_called_by_developers(offer)))
         if not offer.in_row:
-            labels.add(name)
+            labels.add(label)
+
+
+def _is_called_by_developers(offer: Offer) -> bool:
+    """Whether a control has an id or a data attribute of its own: then it is none that only lies around another one."""
+    told = {} if offer.fingerprint is None else offer.fingerprint.attributes
+    return any(value and (name == "id" or name.startswith("data-")) for name, value in told.items())
 
 
 def is_unnamed_switch(offer: Offer) -> bool:

@@ -37,10 +37,14 @@ class RouteStep:
 
 @dataclass(frozen=True, slots=True)
 class DrawnList:
-    """A control that opens a menu, one of whose entries is chosen: a list that the application draws itself."""
+    """A control that opens a menu, one of whose entries is chosen: a list that the application draws itself.
+
+    The control may be a field that shows the entries that have what is typed.
+    """
 
     opener: PlacedControl
     entries: tuple[PlacedControl, ...]
+    """One alone if it is found by its row."""
     label: str
 
 
@@ -153,6 +157,10 @@ class TaskDraft:
                 )
                 steps += self._choose(entries, inputs[-1], action="click")
                 continue
+            if action_of(step.control) == "fill":
+                inputs.append(self._input((step.control,), required=True))
+                steps += self._set(step.control, inputs[-1])
+                continue
             if step.search is not None:
                 inputs.append(self._input((step.search,), required=False))
                 steps += self._set(step.search, inputs[-1])
@@ -166,7 +174,8 @@ class TaskDraft:
                 self._required[fields[0].element.element_id] = str(spec["name"])
             steps += self._choose(fields, spec) if len(fields) > 1 else self._set(fields[0], spec)
         for drawn in form.lists:
-            inputs.append(self._input(drawn.entries, required=False, label=drawn.label))
+            entries = (drawn.opener,) if action_of(drawn.opener) == "fill" else drawn.entries
+            inputs.append(self._input(entries, required=False, label=drawn.label))
             steps += self._choose_in(drawn, inputs[-1])
         if form.choices:
             inputs.append(self._input(form.choices, required=True, label="option"))
@@ -280,8 +289,17 @@ class TaskDraft:
 
     def _choose_in(self, drawn: DrawnList, spec: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         """Yield the steps that open a drawn list, if an option was given, and choose it."""
-        yield _fill_in(f"open_{spec['name']}", drawn.opener, "click", only_if=(str(spec["name"]), None))
-        yield from self._choose(drawn.entries, spec, action="click")
+        name, given = str(spec["name"]), (str(spec["name"]), None)
+        opens = _fill_in(f"open_{name}", drawn.opener, action_of(drawn.opener), only_if=given)
+        if action_of(drawn.opener) == "fill":
+            opens["action"]["value"] = f"{{{name}}}"
+        yield opens
+        if ROW not in drawn.entries[0].element.selector.required_context:
+            yield from self._choose(drawn.entries, spec, action="click")
+            return
+        chosen = _fill_in(f"choose_{name}", drawn.entries[0], "click", only_if=given)
+        chosen["action"]["parameters"] = {ROW: f"{{{name}}}"}
+        yield chosen
 
     def _criteria(self) -> Iterator[Mapping[str, Any]]:
         if self._task_id == SIGN_IN:

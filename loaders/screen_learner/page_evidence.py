@@ -183,7 +183,7 @@ class PageEvidence:
         kept: Counter[str] = Counter()
         for sign in sorted(seen, key=_short_first):
             exact = self.book.exactly(sign) & own
-            if exact.bit_count() < least or kept[sign.kind] == MOST_OF_A_KIND:
+            if exact.bit_count() < least or kept[sign.kind] == MOST_OF_A_KIND or _is_counted(sign):
                 continue
             kept[sign.kind] += 1
             passing = not self.book.steadily(sign) & own
@@ -280,8 +280,14 @@ _SHORTEST = 4
 """The least characters of a meaningful part."""
 _PARTS = re.compile(r"[:|\"\u201c\u201d\u201e\u00ab\u00bb\u203a/]\s*|\s[-\u2013\u2014\u00b7]\s|[(),]\s*")
 _WORDS = re.compile(r"\S+")
+_COUNT = re.compile(r"\S\s\(?\d+\+?\)?$|^\(?\d+\+?\)?\s\S")
 _MOST_WORDS = 14
 _OF_WORDS = frozenset({"heading", "control", "title", "text", "current", "said"})
+
+
+def _is_counted(sign: PageFeature) -> bool:
+    """Return whether the name of a control holds a count, which is another tomorrow: `Messages 4`."""
+    return sign.kind == "control" and _COUNT.search(sign.text) is not None
 
 
 def _short_first(sign: PageFeature) -> tuple[str, int, str, str]:

@@ -168,15 +168,22 @@ class MapHolding:
                 continue
             for row in list_row_texts(control, values):
                 given = dict.fromkeys(templates[0].parameters, row)
-                rows = page.stored.resolve_template(templates[0].template, given)
+                found = (page.stored.resolve_template(each.template, given) for each in templates)
+                rows = next(filter(None, found), ())
                 if len(rows) == 1 and (is_same_control(rows[0], control) or _is_text_of(rows[0], control)):
                     yield element, given
                     break
 
 
+_PREDICATE = re.compile(r"\[[^\[\]]*\]")
+
+
 def _may_be(template: str, control: Element) -> bool:
     """Whether the tag at the end of a template is that of a control or around it: else it is not tried with each text."""
-    end = re.match(r"[\w*-]+", template.rpartition("//")[2])
+    steps = template
+    while (plain := _PREDICATE.sub("", steps)) != steps:
+        steps = plain
+    end = re.match(r"[\w*-]+", steps.rpartition("/")[2])
     around = [control, *[*control.ancestors()][:APART]]
     return end is None or end[0] == "*" or end[0] in {each.tag for each in around}
 

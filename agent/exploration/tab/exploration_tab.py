@@ -26,8 +26,10 @@ from agent.page import in_page_library
 from agent.page.actionability_gate import judge_element
 from agent.page.errors import GateFailed, GatePoint, NavigationFailed, PageError, PageGone
 from agent.page.page_actions import perform_action
+from agent.page.page_changes import wait_for_change
 from agent.page.page_side_effects import ExpectedSideEffects, PageSideEffects, watch_page
 from agent.page.page_watchdog import end_page
+from agent.page.snapshot_capture import read_page_revision
 from kb_schema.explorations import AttemptOutcome, Offer
 from kb_schema.url_patterns import origin_of
 
@@ -52,6 +54,8 @@ GATE_S = 2.0
 """Seconds until a control must be ready for a click."""
 HELD_S = 0.5
 """Seconds until a page must be available after a blocked navigation."""
+SEARCH_S = 0.6
+"""Seconds until a field that searches must have begun: many wait until nothing more is typed."""
 SPARE_S = 10.0
 """Additional seconds for observing a page."""
 
@@ -186,6 +190,26 @@ class ExplorationTab:
             vouched=offer.href,
             using=True,
         )
+
+    async def search(self, offer: Offer, text: str, before: PageObservation) -> AttemptResult:
+        """Type into a field that searches, and wait for what it finds. Raises `ValueError` if it has no selector."""
+        selector = offer.selector
+        if selector is None:
+            raise ValueError(f"field {offer.offer_id} has no selector")
+        page = await self.page()
+
+        async def fill() -> None:
+            await perform_action(
+                page,
+                "fill",
+                selector=selector,
+                value=text,
+                timeout_s=GATE_S,
+                allowed_origins=frozenset(self._guard.origins),
+            )
+            await wait_for_change(page, SEARCH_S, since=await read_page_revision(page))
+
+        return await self._attempt(before, fill, using=True)
 
     async def covered_by(self, offer: Offer) -> str:
         """Return the gate's hint for dismissing what covers a control; "" if nothing covers it."""

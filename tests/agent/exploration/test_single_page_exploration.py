@@ -317,3 +317,64 @@ async def test_the_document_is_not_loaded_again_to_leave_a_dialog(browser: Brows
             f"Help with the {name}" for name in names
         }
         assert site.asked["GET /"] <= 3
+
+
+FINDING = """<!doctype html><title>Bills</title><style>.hits { position: absolute; z-index: 9; background: white }
+ .hit, .row { cursor: pointer }</style><header><input type=text placeholder="Search all..." oninput="later(this, 2)"></header>
+<main><h1 id=head>Bills</h1><section id=list></section><div><label for=payer>Payer</label> <input id=payer placeholder="Search payers..." oninput="later(this, 1)"></div>
+<input placeholder="Filter" oninput="rows(this.value)"></main><script>
+ const names = ['Able Ltd', 'Baker and Sons', 'Cable Co', 'Dean Estate', 'Early Birds', 'Fox Repairs'];
+ const rows = (text) => { list.innerHTML = names.filter((name) => name.includes(text)).map((name) =>
+  `<div class=row onclick="open_('${name}')"><b>${name}</b><span>due</span></div>`).join('') };
+ const open_ = (name) => { location.hash = '#/bill/' + names.indexOf(name) };
+ const show = () => { head.textContent = location.hash ? 'Bill of ' + names[location.hash.split('/')[2]] : 'Bills' };
+ let timer; const later = (field, least) => { clearTimeout(timer); timer = setTimeout(() => {
+  field.parentElement.querySelector('.hits')?.remove();
+  const found = names.filter((name) => name.toLowerCase().includes(field.value.toLowerCase()));
+  if (field.value.length < least || !found.length) return;
+  const hits = document.createElement('div'); hits.className = 'hits';
+  hits.innerHTML = found.map((name) => `<div class=hit><button>${name}</button></div>`).join('');
+  for (const each of hits.querySelectorAll('button')) each.onclick = (event) => { event.preventDefault(); hits.remove();
+   if (least > 1) open_(each.textContent); else field.value = each.textContent };
+  field.parentElement.append(hits);
+ }, 300) };
+ addEventListener('hashchange', show); rows(''); show();
+</script>"""
+
+
+async def test_what_a_search_shows_while_one_types_is_found_and_a_shorter_list_is_no_other_page(
+    browser: Browser, tmp_path: Path
+) -> None:
+    with small_site({"/": FINDING}) as site:
+        await explore(browser, site.wanted(), tmp_path)
+        folder = ExplorationFolder(tmp_path)
+        offers = {(each.page_id, o.offer_id): o for each in folder.pages() for o in each.offers}
+        typed = {
+            offers[each.from_page, each.offer_id or ""].name: each
+            for each in folder.passages()
+            if each.typed and each.from_page == folder.pages()[0].page_id
+        }
+        assert set(typed) == {"Search all...", "Payer"}
+        assert all(len(each.typed) >= 2 for name, each in typed.items() if name == "Search all...")
+        for each in typed.values():
+            shown = next(page for page in folder.pages() if page.page_id == each.to_page)
+            assert shown.layer == "menu"
+            assert all(o.in_row for o in shown.offers)
+            assert names(shown) <= {
+                "Able Ltd",
+                "Baker and Sons",
+                "Cable Co",
+                "Dean Estate",
+                "Early Birds",
+                "Fox Repairs",
+            }
+        led = {(each.from_page, each.outcome) for each in folder.passages() if each.to_page and each.offer_id}
+        assert (typed["Search all..."].to_page, "arrived") in led, (
+            "its entries are pressed, after typing again"
+        )
+        filtered = [
+            each
+            for each in folder.passages()
+            if each.offer_id and offers[each.from_page, each.offer_id].name == "Filter"
+        ]
+        assert {each.outcome for each in filtered} == {"stayed"}

@@ -8,10 +8,13 @@ from typing import Any
 import pytest
 
 from kb_schema.fingerprints import Fingerprint
+from kb_schema.selectors import TemplateStrategy
 from kb_schema.url_patterns import compile_pattern
 from loaders.exploration_import import build_knowledge
 from loaders.exploration_import.knowledge_builder import ExploredKnowledge
 from tests.support.explored import Drawing, drawing
+from web_pages.page_texts import text_of
+from web_pages.stored_pages import StoredPage
 
 CHANNELS = ("Desktop", "Mobile", "Letters")
 DEVICES = ("Old laptop", "Phone", "Tablet")
@@ -494,3 +497,92 @@ def test_a_button_of_one_record_alone_is_no_task(tmp_path: Path):
     )
     seen.folder.add_page(page.model_copy(update={"offers": offers}))
     assert _names(seen) == {"Empty: Letters"}
+
+
+def _draw_search(seen: Drawing, field: str, hits: str) -> None:
+    """A page with a form of one field that shows hits, and a button that sends."""
+    page = f"<main><h1>New bill</h1><label>Note <input></label>{field}<button>Save the bill</button></main>"
+    told = seen.page("bill", "/bill", page, "New bill", start=True)
+    offers = tuple(
+        each.model_copy(update={"danger": "submits"}) if each.name == "Save the bill" else each
+        for each in told.offers
+    )
+    seen.folder.add_page(told.model_copy(update={"offers": offers}))
+    shown = page.replace("</main>", f"{hits}</main>")
+    drawn = seen.page("hits", "/bill", shown, "New bill", layer="menu", openable=False, behind="bill")
+    made = Fingerprint(role="button", tag="button", attributes={"class": "hit"})
+    found = (each.model_copy(update={"fingerprint": made}) for each in drawn.offers[len(offers) :])
+    seen.folder.add_page(drawn.model_copy(update={"offers": tuple(found)}))
+
+
+HITS = ("Able Ltd", "Baker and Sons", "Cable Co", "Dean Estate")
+
+
+@pytest.mark.parametrize("rows", [True, False])
+def test_a_field_that_shows_what_has_its_text_is_an_input_of_which_the_entry_is_chosen(
+    tmp_path: Path, rows: bool
+):
+    seen = drawing(tmp_path)
+    entries = "".join(f"<li><button class=hit>{name}</button></li>" for name in HITS)
+    plain = "".join(f"<button>{name}</button>" for name in HITS)
+    _draw_search(
+        seen,
+        "<div><label for=payer>Search payers</label><input id=payer></div>",
+        f"<ul class=hits>{entries}</ul>" if rows else f"<div class=hits>{plain}</div>",
+    )
+    payer = next(each for each in seen.pages["bill"].offers if "payers" in each.name)
+    seen.tried("bill", "hits", offer_id=payer.offer_id, typed="a")
+    made = build_knowledge(seen.folder).knowledge
+    (task,) = (
+        each for each in made.tasks.values() if any(spec.name == "note" for spec in each.io_spec.inputs)
+    )
+    assert [spec.name for spec in task.io_spec.inputs][:2] == ["note", "search_payers"]
+    opened = next(each for each in task.steps if each.step_id == "open_search_payers")
+    assert opened.action is not None
+    assert (opened.action.action_type, opened.action.value) == ("fill", "{search_payers}")
+    chosen = [each for each in task.steps if each.step_id.startswith("choose_search_payers")]
+    assert len(chosen) == (1 if rows else len(HITS))
+    if rows:
+        assert chosen[0].action is not None
+        assert chosen[0].action.parameters == {"row": "{search_payers}"}
+    (edge,) = made.transitions.values()
+    assert (edge.triggered_by.action_type, edge.triggered_by.value) == ("fill", f"{{{edge.to_screen}_text}}")
+
+
+def test_a_row_is_told_by_any_of_its_texts_not_only_by_those_of_one_part(tmp_path: Path):
+    seen = drawing(tmp_path)
+    asked = {"Ann Lee": "How long is it?", "Bob Ray": "What does it cost?", "Cid Fox": "Who may come?"}
+    cards = "".join(
+        f"<li><button class=open>Open</button><span>{who}</span><p>{what}</p></li>"
+        for who, what in asked.items()
+    )
+    seen.page("asked", "/asked", f"<main><h1>Asked</h1><ul>{cards}</ul></main>", "Asked", start=True)
+    elements = build_knowledge(seen.folder).knowledge.elements("asked").values()
+    (element,) = (each for each in elements if each.selector.required_context)
+    page = StoredPage(seen.folder.snapshot("asked"))
+    for text in (*asked, *asked.values()):
+        found = (
+            page.resolve_template(each.template, {"row": text})
+            for each in element.selector.strategies
+            if isinstance(each, TemplateStrategy)
+        )
+        (control,) = next(filter(None, found))
+        row = control.parent
+        assert row is not None
+        assert text in text_of(row)
+
+
+def test_boxes_with_the_name_of_another_part_or_of_another_box_are_elements_of_their_own(tmp_path: Path):
+    seen = drawing(tmp_path)
+    boxes = "".join(
+        f"<div class=box role=option data-choice={choice}>{name}</div>"
+        for name, choice in (("Events", "help-events"), ("School", "help-school"), ("School", "next-school"))
+    )
+    page = f"<nav><button>Events</button></nav><main><h1>Interests</h1>{boxes}</main>"
+    told = seen.page("interests", "/interests", page, "Interests", start=True)
+    offers = tuple(
+        each.model_copy(update={"role": ""}) if each.tag == "div" else each for each in told.offers
+    )
+    seen.folder.add_page(told.model_copy(update={"offers": offers}))
+    made = build_knowledge(seen.folder).knowledge.elements("interests").values()
+    assert sorted(str(each.metadata["label"]) for each in made) == ["Events", "Events", "School", "School"]

@@ -283,3 +283,15 @@ def test_a_signature_failed_if_it_missed_most_or_accepted_another(missed: int, t
     )
     assert replace(made, held_out=4, missed=missed, taken_in=taken_in).failed is failed
     assert replace(made, held_out=4, missed=missed, taken_in=taken_in).proven is (missed == taken_in == 0)
+
+
+def test_a_count_beside_the_name_of_a_control_is_no_sign():
+    def letters(run: str, number: int, count: str) -> ObservedPage:
+        rows = "".join(f"<p>{run} wrote {each}</p>" for each in range(number))
+        return seen(f"<h1>Home</h1>{count}{rows}", "/home", run, "letters" if count else "empty")
+
+    pages = [
+        letters(run, 2 + at, f"<button>Letters 4</button><button>Write one</button>")
+        for at, run in enumerate(RUNS * 2)
+    ] + [letters(run, 3, "") for run in RUNS]
+    assert told(learn_signature("letters", pages)) == {"Write one"}
