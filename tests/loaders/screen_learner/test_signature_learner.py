@@ -291,7 +291,7 @@ def test_a_count_beside_the_name_of_a_control_is_no_sign():
         return seen(f"<h1>Home</h1>{count}{rows}", "/home", run, "letters" if count else "empty")
 
     pages = [
-        letters(run, 2 + at, f"<button>Letters 4</button><button>Write one</button>")
+        letters(run, 2 + at, "<button>Letters 4</button><button>Write one</button>")
         for at, run in enumerate(RUNS * 2)
     ] + [letters(run, 3, "") for run in RUNS]
     assert told(learn_signature("letters", pages)) == {"Write one"}
