@@ -157,7 +157,7 @@ class ActPermissions:
         the sentence names. `here`, `others`: the texts before it and before the others.
         """
         plan = self.plan
-        told = [*plan.shown_when_done, *plan.gone_when_done, *plan.entered, *self.values.values()]
+        told = [*plan.evidence, *plan.entered, *self.values.values()]
         told += [each for pair in _QUOTED.findall(self.sentence) for each in pair]
         named = [text for each in told if len(text := fold(each)) >= SHORTEST]
         if any(_stands_in(each, fold(here)) for each in named):

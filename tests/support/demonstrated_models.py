@@ -124,9 +124,27 @@ def _read_page(session: Path, action: Mapping[str, Any], which: str) -> str:
     return _fold(StoredPage(page).text)
 
 
+def find_switches(steps: Sequence[ShownStep], values: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Return the values that name a box which is ticked in the end, and those of one that is not."""
+    ticks = {each.names: each for each in steps if each.action in ("check", "uncheck")}
+    told = [_fold(each) for each in values if len(each) > 1]
+    on, off = (
+        [
+            words
+            for each in ticks.values()
+            if each.action == action
+            for words in told
+            if any(words in _fold(name) for name in each.names)
+        ]
+        for action in ("check", "uncheck")
+    )
+    return on, off
+
+
 def build_plan(
-    steps: Sequence[ShownStep], *, name: str, start: str | None, shown: Sequence[str], gone: Sequence[str]
-) -> dict[str, Any]:
+    steps: Sequence[ShownStep], *, name: str, start: str | None, shown: Sequence[str], gone: Sequence[str],
+    on: Sequence[str] = (), off: Sequence[str] = (),
+) -> dict[str, Any]:  # fmt: skip
     """Return the plan that a model would make who knows the application."""
     presses = [each.name for each in steps if each.action in ("click", "double_click", "check", "uncheck")]
     plan = {
@@ -136,6 +154,8 @@ def build_plan(
         "entered": list(dict.fromkeys(each.value for each in steps if each.value))[:40],
         "shown_when_done": list(shown)[:5],
         "gone_when_done": list(gone)[:5],
+        "on_when_done": list(on)[:5],
+        "off_when_done": list(off)[:5],
     }
     return plan | ({} if start is None else {"start_screen": start})
 
@@ -190,7 +210,14 @@ class DemonstratedModel:
             "retire",
             *words,
         ]
-        return {**job.plan, "controls": wanted[:40], "shown_when_done": words[:2], "gone_when_done": []}
+        return {
+            **job.plan,
+            "controls": wanted[:40],
+            "shown_when_done": words[:2],
+            "gone_when_done": [],
+            "on_when_done": [],
+            "off_when_done": [],
+        }
 
     def _note_progress(self, asked: Asked) -> None:
         blocks = PAGE.findall(asked.prompt)
