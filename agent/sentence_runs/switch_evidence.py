@@ -6,10 +6,15 @@ page that is opened again says what the application keeps. Pure.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from agent.locators.page_index import IndexedElement, PageIndex
+from agent.sentence_runs.act_permissions import SWITCH_CLASSES, list_class_parts
 from kb_schema.sentence_plans import SentencePlan, fold
+
+ON_CLASSES = frozenset({"on", "active", "checked", "enabled", "selected"})
+"""Parts of class names by which a switch that is only drawn is on."""
 
 
 @dataclass(slots=True)
@@ -57,13 +62,30 @@ def read_switch(index: PageIndex, words: str) -> bool | None:
     None if there is none, or several. `words`: folded.
     """
     switches = [
-        each
+        (each, each.checked)
         for each in index.elements
         if each.checked is not None and not each.behind and (each.visible or each.by_label)
     ]
-    called = [each for each in switches if words in _names(each)]
-    found = called or [each for each in switches if any(f" {words} " in f" {name} " for name in _names(each))]
-    return found[0].checked if len(found) == 1 else None
+    for among in (switches, list(_list_drawn_switches(index))):
+        called = [on for each, on in among if words in _names(each)]
+        found = called or [
+            on for each, on in among if any(f" {words} " in f" {name} " for name in _names(each))
+        ]
+        if found:
+            return found[0] if len(found) == 1 else None
+    return None
+
+
+def _list_drawn_switches(index: PageIndex) -> Iterator[tuple[IndexedElement, bool]]:
+    """Yield what is a switch by its classes alone, the outermost element of each, and whether a class says that it is on."""
+    drawn: set[int] = set()
+    for each in index.elements:
+        parts = list_class_parts(each)
+        if parts.isdisjoint(SWITCH_CLASSES) or each.text.strip() or each.checked is not None:
+            continue
+        drawn.add(each.at)
+        if each.parent not in drawn and each.visible and not each.behind:
+            yield each, not parts.isdisjoint(ON_CLASSES)
 
 
 def _names(element: IndexedElement) -> set[str]:

@@ -260,7 +260,9 @@ class WordJobMeasurement:
             shown, gone = word.find_evidence(instance.given, session)
             start = START_SCREENS.get(self._application.name)
             switches = (
-                ([], []) if word.sentence or shown or gone else find_switches(steps, instance.given.values())
+                ([], [])
+                if word.sentence or shown or gone
+                else find_switches(steps, instance.given.values(), word.say(instance))
             )
             plan = build_plan(
                 steps, name=word.job.name.replace("_", " "), start=start, shown=shown, gone=gone,

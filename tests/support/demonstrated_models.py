@@ -10,7 +10,7 @@ import json
 import random
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,6 +24,10 @@ _CONTROL = re.compile(r'^\s*(e\d+) (\S+) (?:"(.*?)"|\(no name\))(.*)$')
 _SENTENCE = re.compile(r"The person's sentence: (.*)")
 _DOABLE = frozenset({"click", "double_click", "fill", "select_option", "check", "uncheck"})
 _TICKED = frozenset({"checkbox", "radio", "switch", "menuitemcheckbox", "menuitemradio"})
+_SWITCHES = {
+    "check": re.compile(r"(?:turn on|enable|show|switch on)\b", re.IGNORECASE),
+    "uncheck": re.compile(r"(?:turn off|disable|hide|switch off)\b", re.IGNORECASE),
+}
 STUBBORN = 2
 """Requests in which nothing was done after which a good model gives up."""
 MISTAKES = 0.25
@@ -124,9 +128,19 @@ def _read_page(session: Path, action: Mapping[str, Any], which: str) -> str:
     return _fold(StoredPage(page).text)
 
 
-def find_switches(steps: Sequence[ShownStep], values: Iterable[str]) -> tuple[list[str], list[str]]:
-    """Return the values that name a box which is ticked in the end, and those of one that is not."""
-    ticks = {each.names: each for each in steps if each.action in ("check", "uncheck")}
+def find_switches(
+    steps: Sequence[ShownStep], values: Iterable[str], sentence: str
+) -> tuple[list[str], list[str]]:
+    """Return the values that name a box which is ticked in the end, and those of one that is not.
+
+    A press of what has no role is one if the sentence begins with a verb that says which.
+    """
+    verb = next((action for action, begins in _SWITCHES.items() if begins.match(sentence)), None)
+    ticks = {
+        each.names: replace(each, action=verb if verb and each.action == "click" else each.action)
+        for each in steps
+        if each.action in ("check", "uncheck") or (verb and each.action == "click" and not each.role)
+    }
     told = [_fold(each) for each in values if len(each) > 1]
     on, off = (
         [

@@ -15,6 +15,23 @@ PAGE = """<label><input type=checkbox checked> Show tax column on invoices</labe
 <button>Show all</button>"""
 
 
+DRAWN = """<div class=toggle-row><span class=toggle-label>Weekly digest</span><div class="toggle-switch %s" style="width:40px;height:20px;cursor:pointer">
+<div class=toggle-knob style="width:9px;height:9px"></div></div></div>
+<div class=toggle-row><span>Alerts</span><div class="toggle-switch on" style="width:40px;height:20px;cursor:pointer"></div></div>
+<label>Beta <input type=checkbox><span class=toggle-slider style="display:inline-block;width:9px;height:9px"></span></label>"""
+
+
+@pytest.mark.parametrize("state", ["on", "active", ""])
+async def test_a_switch_that_is_only_drawn_is_on_if_a_class_says_so(page, state):
+    await page.set_content(DRAWN % state)
+    index = await scan_page(page)
+    assert [read_switch(index, each) for each in ("weekly digest", "alerts", "beta")] == [
+        bool(state),
+        True,
+        False,
+    ]
+
+
 @pytest.mark.parametrize(
     ("words", "on"),
     [
