@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from agent.page import in_page_library
 from agent.page.errors import PageError
@@ -52,5 +52,5 @@ def _find_probe(condition: BaseCondition) -> TextProbe | None:
         return None
     if condition.success is False or condition.exact:
         return None
-    match = "part" if condition.number_format is None else "number"
+    match: Literal["part", "number"] = "part" if condition.number_format is None else "number"
     return TextProbe(value=condition.shown_text, match=match)
