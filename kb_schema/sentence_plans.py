@@ -24,6 +24,13 @@ class SentencePlan(BaseModel):
     entered: list[str] = Field(default_factory=list, max_length=40)
     shown_when_done: list[str] = Field(default_factory=list, max_length=5)
     gone_when_done: list[str] = Field(default_factory=list, max_length=5)
+    on_when_done: list[str] = Field(default_factory=list, max_length=5)
+    off_when_done: list[str] = Field(default_factory=list, max_length=5)
+
+    @property
+    def evidence(self) -> list[str]:
+        """Return the texts of the sentence that show that the job is done."""
+        return [*self.shown_when_done, *self.gone_when_done, *self.on_when_done, *self.off_when_done]
 
     @property
     def named_screens(self) -> tuple[str, ...]:
@@ -42,6 +49,8 @@ class SentencePlan(BaseModel):
             ("enters", self.entered),
             ("done when the page shows", self.shown_when_done),
             ("done when the page no longer shows", self.gone_when_done),
+            ("done when it is on", self.on_when_done),
+            ("done when it is off", self.off_when_done),
         ):
             if texts:
                 lines.append(f"{what}: {', '.join(texts)}")

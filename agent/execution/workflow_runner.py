@@ -21,6 +21,7 @@ from agent.execution.judgement_node import run_judgement_node
 from agent.execution.loops.loop_items import read_item_fields
 from agent.execution.loops.node_loop_task import ITEM_NAMES, build_node_loop_task
 from agent.execution.page_complaints import quote_complaint, read_complaint
+from agent.execution.passing_messages import accept_passing_messages
 from agent.execution.persistence.checkpoint_state import CompletedStep
 from agent.execution.results.task_completion import CompletionPart, is_enough
 from agent.execution.results.workflow_completion import NodeParts, share_of
@@ -300,6 +301,8 @@ class _WorkflowRun:
         await self._progress.come_back()
         criteria = fill_conditions(self._list_asked(), self._values)
         verdicts = await self._session.judge_until_held(criteria, self._values)
+        if not all(verdict.held for verdict in verdicts) and await read_complaint(self._session) is None:
+            verdicts = await accept_passing_messages(self._session.page, criteria, verdicts)
         told = self._engine.resumption.told_happened
         forgotten = [
             (isinstance(condition, WriteAccepted | NumberChanged) and verdict.status is VerdictStatus.UNKNOWN)

@@ -157,7 +157,7 @@ class ActPermissions:
         the sentence names. `here`, `others`: the texts before it and before the others.
         """
         plan = self.plan
-        told = [*plan.shown_when_done, *plan.gone_when_done, *plan.entered, *self.values.values()]
+        told = [*plan.evidence, *plan.entered, *self.values.values()]
         told += [each for pair in _QUOTED.findall(self.sentence) for each in pair]
         named = [text for each in told if len(text := fold(each)) >= SHORTEST]
         if any(_stands_in(each, fold(here)) for each in named):
@@ -248,8 +248,12 @@ def _is_switch(element: IndexedElement) -> bool:
     """Whether it turns something on and off, by its role or its classes: the text beside it says what. Other controls without
     words may do anything, for example delete what the text names.
     """
-    parts = {part for each in element.classes for part in re.split(r"[-_]", each.casefold())}
-    return element.role in ("switch", "checkbox") or not parts.isdisjoint(SWITCH_CLASSES)
+    return element.role in ("switch", "checkbox") or not list_class_parts(element).isdisjoint(SWITCH_CLASSES)
+
+
+def list_class_parts(element: IndexedElement) -> set[str]:
+    """Return the words of the class names of an element, folded."""
+    return {part for each in element.classes for part in re.split(r"[-_]", each.casefold())}
 
 
 def _press_key(element: IndexedElement, url: str) -> tuple[str, str]:

@@ -2,7 +2,7 @@
 
 A model's word is no evidence, nor is what was typed into a field, or what a link or a search leads to: the page is read before and
 after each press that sends a change, and opened again at the end. What is to go must be gone from the page with the control, and from the
-one after it, if they showed it before.
+one after it, if they showed it before. Switches and boxes: `switch_evidence`.
 """
 
 from __future__ import annotations
@@ -18,9 +18,11 @@ from playwright.async_api import Page, Response
 
 from agent.errors import AgentError
 from agent.execution.task_runner import TaskRunner
+from agent.locators.page_scan import scan_page
 from agent.page.errors import PageError
 from agent.page.page_changes import wait_for_change
 from agent.page.page_writes import watch_writes
+from agent.sentence_runs.switch_evidence import SwitchEvidence
 from kb_schema.sentence_plans import SentencePlan, fold
 
 ANSWERED_S = 5.0
@@ -90,6 +92,7 @@ class ChangeEvidence:
     """The texts of pages around the presses of one run."""
 
     plan: SentencePlan
+    switches: SwitchEvidence = field(init=False)
     _seen: dict[str, str] = field(default_factory=dict)
     """Address -> what it showed when it was seen last, the last one last."""
     _before: str = ""
@@ -97,10 +100,15 @@ class ChangeEvidence:
     _pressed_at: str = ""
     """Its address."""
     _accepted: bool = False
+    """Whether a press sent a change, and the application accepted it."""
+    _began: float = field(default_factory=time.monotonic)
     _shown: tuple[str, tuple[str, ...]] | None = None
     """The address to which the last press led that showed it, and what was shown before that press."""
     _had: dict[str, None] = field(default_factory=dict)
     """Addresses of pages that showed a text before it was to go: where it was pressed, and where the press led."""
+
+    def __post_init__(self) -> None:
+        self.switches = SwitchEvidence(self.plan)
 
     async def before_press(self, page: Page) -> None:
         """Read the page that is about to be changed."""
@@ -126,7 +134,10 @@ class ChangeEvidence:
 
     async def judge(self, engine: TaskRunner) -> tuple[bool, Sequence[str]]:
         """Open the pages again on which it was seen; return whether the evidence is there, and what was seen."""
-        lack = self._find_lack()
+        writes = watch_writes(engine.session.page)
+        if self.switches.wanted:  # a box that is ticked sends its change on its own
+            await writes.wait_until(lambda: writes.accepted_at >= self._began, ANSWERED_S)
+        lack = self._find_lack(sent=self._accepted or writes.accepted_at >= self._began)
         if not lack:
             try:
                 lack = await self._look_again(engine)
@@ -136,16 +147,19 @@ class ChangeEvidence:
             return False, [lack]
         return True, [f"after the press, and when the page was opened again: {self._describe()}"]
 
-    def _find_lack(self) -> str:
-        """Return why what was seen during the run is no evidence; empty if it is some."""
-        if not (self.plan.shown_when_done or self.plan.gone_when_done):
+    def _find_lack(self, *, sent: bool) -> str:
+        """Return why what was seen during the run is no evidence; empty if it is some. `sent`: a change was, by a press or not."""
+        if not self.plan.evidence:
             return "the sentence has no text by which the page could show that it is done"
-        if not self._accepted:
+        texts = self.plan.shown_when_done or self.plan.gone_when_done
+        if not (self._accepted if texts else sent):
             return f"no press sent a change: {self._describe()}"
         if self.plan.shown_when_done and self._shown is None:
             return f"after no change the page showed it: {self._describe()}"
         if self.plan.gone_when_done and not self._had:
             return f"no page showed it before the change: {self._describe()}"
+        if any(self.switches.find_page(each) is None for each in self.switches.wanted):
+            return f"no page showed it otherwise before: {self._describe()}"
         return ""
 
     async def _look_again(self, engine: TaskRunner) -> str:
@@ -161,6 +175,10 @@ class ChangeEvidence:
             await self._open(engine, url)
             if not self._lacks(await read_page_text(page)):
                 return f"it is still on a page that was opened again: {self._describe()}"
+        for words in self.switches.wanted:
+            await self._open(engine, str(self.switches.find_page(words)))
+            if not self.switches.holds(await scan_page(page), words):
+                return f"a page that was opened again shows it otherwise, or not: {self._describe()}"
         return ""
 
     async def _open(self, engine: TaskRunner, url: str) -> None:
@@ -206,4 +224,5 @@ class ChangeEvidence:
 
     def _describe(self) -> str:
         shown = [f"{each!r} appears" for each in self.plan.shown_when_done]
-        return ", ".join([*shown, *(f"{each!r} is gone" for each in self.plan.gone_when_done)])
+        gone = [f"{each!r} is gone" for each in self.plan.gone_when_done]
+        return ", ".join([*shown, *gone, *self.switches.describe()])

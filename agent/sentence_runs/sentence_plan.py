@@ -59,7 +59,9 @@ def keep_founded(
             "screens": [each for each in plan.screens if each in known.screens],
             "steps": [each[:LONGEST] for each in plan.steps],
             "controls": [each[:LONGEST] for each in plan.controls],
-            "shown_when_done": [each for each in plan.shown_when_done if fold(each) and fold(each) in said],
-            "gone_when_done": [each for each in plan.gone_when_done if fold(each) and fold(each) in said],
+            **{
+                name: [each for each in getattr(plan, name) if fold(each) and fold(each) in said]
+                for name in ("shown_when_done", "gone_when_done", "on_when_done", "off_when_done")
+            },
         }
     )

@@ -187,6 +187,7 @@ class SentenceRun:
                 raise self._spent(f"{self.budget.seconds:g} seconds")
             shown = await self._look()
             await evidence.note_page(self.engine.session.page)
+            evidence.switches.note_page(shown.index.url, shown.index)
             try:
                 async with asyncio.timeout(left_s):
                     act = await self._ask(shown, self.budget.acts - number)
@@ -237,7 +238,7 @@ class SentenceRun:
         except (PageGone, ScriptFailed) as exc:
             raise AgentError(f"the page does not answer: {exc}", hint="run it again") from exc
         await session.look()
-        wanted = [*self.plan.entered, *self.plan.shown_when_done, *self.plan.gone_when_done, *self._quoted]
+        wanted = [*self.plan.entered, *self.plan.evidence, *self._quoted]
         outline = outline_page(
             index, self._names, OUTLINE_CHARACTERS, rows=OUTLINE_ROWS, wanted=wanted, tells_apart=True
         )

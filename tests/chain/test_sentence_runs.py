@@ -124,6 +124,51 @@ async def test_what_is_gone_is_evidence_too(session, site):
     assert [each["name"] for each in site.state()["boats"]] == ["Gannet"]
 
 
+HORN = """<label><input type=checkbox id=horn %s> Fog horn</label>
+<script>document.getElementById('horn').onchange = (event) => fetch('/horn?on=' + event.target.checked, {method: 'POST'});</script>"""
+
+
+@pytest.mark.parametrize("action", ["check", "click"])
+@pytest.mark.parametrize("keeps", [True, False])
+async def test_a_box_that_stands_otherwise_when_the_page_is_opened_again_is_evidence(
+    session, site, action, keeps
+):
+    """`keeps`: the application stores what it accepted."""
+    told = []
+
+    async def horn(route):
+        told.append("true" in route.request.url)
+        await route.fulfill(status=200, body="")
+
+    async def quay(route):
+        answer = await route.fetch()
+        on = "checked" if keeps and told and told[-1] else ""
+        await route.fulfill(response=answer, body=await answer.text() + HORN % on)
+
+    await session.page.route("**/quay**", quay)
+    await session.page.route("**/horn**", horn)
+    plan = {"start_screen": "quay", "controls": ["Fog horn"], "on_when_done": ["Fog horn"]}
+    done = await do(session, "Turn on the Fog horn", plan, [{"on": "Fog horn", "action": action}])
+    assert told == [True]
+    assert done.status is (RunStatus.SUCCESS if keeps else RunStatus.UNVERIFIED), done.hint
+    if not keeps:
+        assert "shows it otherwise" in done.hint
+
+
+async def test_a_box_that_stood_so_before_is_no_evidence(session, site):
+    async def quay(route):
+        answer = await route.fetch()
+        await route.fulfill(response=answer, body=await answer.text() + HORN % "checked")
+
+    await session.page.route("**/quay**", quay)
+    await session.page.route("**/horn**", lambda route: route.fulfill(status=200, body=""))
+    plan = {"start_screen": "quay", "controls": ["Fog horn"], "on_when_done": ["Fog horn"]}
+    twice = [{"on": "Fog horn", "action": "uncheck"}, {"on": "Fog horn", "action": "check"}]
+    done = await do(session, "Turn on the Fog horn", plan, twice)
+    assert done.status is RunStatus.UNVERIFIED
+    assert "no page showed it otherwise before" in done.hint
+
+
 async def test_a_message_that_names_what_was_deleted_does_not_hide_that_it_is_gone(session, site):
     site.moor("Skua", "Gannet")
     await session.page.add_init_script(

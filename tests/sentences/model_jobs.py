@@ -51,6 +51,7 @@ from tests.support.demonstrated_models import (
     Policy,
     build_plan,
     find_changed_texts,
+    find_switches,
     read_demonstration,
 )
 from tests.support.live_spadeworks import ACCOUNT
@@ -258,9 +259,15 @@ class WordJobMeasurement:
             steps = read_demonstration(session)
             shown, gone = word.find_evidence(instance.given, session)
             start = START_SCREENS.get(self._application.name)
-            plan = build_plan(
-                steps, name=word.job.name.replace("_", " "), start=start, shown=shown, gone=gone
+            switches = (
+                ([], [])
+                if word.sentence or shown or gone
+                else find_switches(steps, instance.given.values(), word.say(instance))
             )
+            plan = build_plan(
+                steps, name=word.job.name.replace("_", " "), start=start, shown=shown, gone=gone,
+                on=switches[0], off=switches[1],
+            )  # fmt: skip
             known.append(KnownJob(word.say(instance), plan, steps))
         return states, known
 

@@ -10,7 +10,7 @@ import json
 import random
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,6 +24,10 @@ _CONTROL = re.compile(r'^\s*(e\d+) (\S+) (?:"(.*?)"|\(no name\))(.*)$')
 _SENTENCE = re.compile(r"The person's sentence: (.*)")
 _DOABLE = frozenset({"click", "double_click", "fill", "select_option", "check", "uncheck"})
 _TICKED = frozenset({"checkbox", "radio", "switch", "menuitemcheckbox", "menuitemradio"})
+_SWITCHES = {
+    "check": re.compile(r"(?:turn on|enable|show|switch on)\b", re.IGNORECASE),
+    "uncheck": re.compile(r"(?:turn off|disable|hide|switch off)\b", re.IGNORECASE),
+}
 STUBBORN = 2
 """Requests in which nothing was done after which a good model gives up."""
 MISTAKES = 0.25
@@ -124,9 +128,37 @@ def _read_page(session: Path, action: Mapping[str, Any], which: str) -> str:
     return _fold(StoredPage(page).text)
 
 
+def find_switches(
+    steps: Sequence[ShownStep], values: Iterable[str], sentence: str
+) -> tuple[list[str], list[str]]:
+    """Return the values that name a box which is ticked in the end, and those of one that is not.
+
+    A press of what has no role is one if the sentence begins with a verb that says which.
+    """
+    verb = next((action for action, begins in _SWITCHES.items() if begins.match(sentence)), None)
+    ticks = {
+        each.names: replace(each, action=verb if verb and each.action == "click" else each.action)
+        for each in steps
+        if each.action in ("check", "uncheck") or (verb and each.action == "click" and not each.role)
+    }
+    told = [_fold(each) for each in values if len(each) > 1]
+    on, off = (
+        [
+            words
+            for each in ticks.values()
+            if each.action == action
+            for words in told
+            if any(words in _fold(name) for name in each.names)
+        ]
+        for action in ("check", "uncheck")
+    )
+    return on, off
+
+
 def build_plan(
-    steps: Sequence[ShownStep], *, name: str, start: str | None, shown: Sequence[str], gone: Sequence[str]
-) -> dict[str, Any]:
+    steps: Sequence[ShownStep], *, name: str, start: str | None, shown: Sequence[str], gone: Sequence[str],
+    on: Sequence[str] = (), off: Sequence[str] = (),
+) -> dict[str, Any]:  # fmt: skip
     """Return the plan that a model would make who knows the application."""
     presses = [each.name for each in steps if each.action in ("click", "double_click", "check", "uncheck")]
     plan = {
@@ -136,6 +168,8 @@ def build_plan(
         "entered": list(dict.fromkeys(each.value for each in steps if each.value))[:40],
         "shown_when_done": list(shown)[:5],
         "gone_when_done": list(gone)[:5],
+        "on_when_done": list(on)[:5],
+        "off_when_done": list(off)[:5],
     }
     return plan | ({} if start is None else {"start_screen": start})
 
@@ -190,7 +224,14 @@ class DemonstratedModel:
             "retire",
             *words,
         ]
-        return {**job.plan, "controls": wanted[:40], "shown_when_done": words[:2], "gone_when_done": []}
+        return {
+            **job.plan,
+            "controls": wanted[:40],
+            "shown_when_done": words[:2],
+            "gone_when_done": [],
+            "on_when_done": [],
+            "off_when_done": [],
+        }
 
     def _note_progress(self, asked: Asked) -> None:
         blocks = PAGE.findall(asked.prompt)

@@ -20,6 +20,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import math
 import random
 import sys
 import tempfile
@@ -212,7 +213,13 @@ async def _induce(
 
 
 async def _run_sentences(
-    application: Application, sessions: Path, folder: Path, console: Console, *, bind_only: bool
+    application: Application,
+    sessions: Path,
+    folder: Path,
+    console: Console,
+    *,
+    bind_only: bool,
+    seconds: float,
 ) -> None:
     """Run what is not run yet; `folder` keeps what was learned. With `bind_only` nothing is run, and no figure is kept."""
     file = OUT / SENTENCES
@@ -229,7 +236,7 @@ async def _run_sentences(
         start_browser(headed=False) as browser,
         open_sentence_runs(browser, application, learned, at) as runs,
     ):
-        async for each in runs.measure(known, bind_only=bind_only):
+        async for each in runs.measure(known, bind_only=bind_only, seconds=seconds):
             dated = asdict(each) | {"measured": f"{datetime.now(UTC):%Y-%m-%d}"}
             figures.append(dated)
             tell(format_sentence(dated))
@@ -421,6 +428,9 @@ def _build_parser() -> argparse.ArgumentParser:
         "--keep", type=Path, default=OUT / "sentences", metavar="DIR", help="of workflows and results"
     )
     sub.add_argument("--bind", action="store_true", help="only bind them; nothing is run or kept")
+    sub.add_argument(
+        "--seconds", type=float, default=math.inf, help="begin none after so long; the next call goes on"
+    )
     sub = commands.add_parser("map")
     sub.add_argument("applications", nargs="*", help=f"of: {', '.join(_list_mapped())} (default: all)")
     sub.add_argument("--again", action="store_true", help="also applications that are mapped already")
@@ -502,9 +512,10 @@ def _measure_sentences(
         parser.error(f"{options.shown} has no demonstrations of {name}; record them: {record}")
     asyncio.run(
         _run_sentences(
-            APPLICATIONS[name], options.shown, options.keep.resolve(), console, bind_only=options.bind
+            APPLICATIONS[name], options.shown, options.keep.resolve(), console,
+            bind_only=options.bind, seconds=options.seconds,
         )
-    )
+    )  # fmt: skip
 
 
 _MEASURING = {

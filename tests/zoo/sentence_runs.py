@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import shutil
 import time
 from collections import Counter
@@ -151,12 +152,17 @@ class SentenceRuns:
         self._learned, self._knowledge = learned, knowledge
         self._stores, self._runs, self._folder = stores, runs, folder
 
-    async def measure(self, known: Collection[str], *, bind_only: bool = False) -> AsyncIterator[SentenceRun]:
-        """Yield what came of each sentence that is not `known`. `bind_only`: nothing is run."""
+    async def measure(
+        self, known: Collection[str], *, bind_only: bool = False, seconds: float = math.inf
+    ) -> AsyncIterator[SentenceRun]:
+        """Yield what came of each sentence that is not `known`; none is begun after `seconds`. `bind_only`: nothing is run."""
+        last = time.monotonic() + seconds
         for job in self._application.jobs:
             for instance in job.instances:
                 if instance.verify is None or not instance.sentence or instance.name in known:
                     continue
+                if time.monotonic() > last:
+                    return
                 found = self._bind(job, instance)
                 if found.bound == "bound" and not bind_only:
                     try:
@@ -187,10 +193,10 @@ class SentenceRuns:
 
     async def _run(self, job: Job, instance: Instance, found: SentenceRun) -> SentenceRun:
         assert instance.verify is not None
-        before = await read_seed_state(self._browser, self._running, job)
+        await self._running.reset()
         await do_by_hand(self._browser, self._running, job, instance.given, NoNoise())
         wanted = await self._running.state()
-        await read_seed_state(self._browser, self._running, job)
+        before = await read_seed_state(self._browser, self._running, job)
         into = self._folder / "runs" / instance.name
         shutil.rmtree(into, ignore_errors=True)  # of a run that was cut off
         began = time.monotonic()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections import Counter
 from dataclasses import replace
 
 import pytest
 
+from agent.events import Event
 from kb_schema.page_snapshots import PageSnapshot
 from tests.support.foreign_sites import TOOLS
 from tests.support.needs import lacking
@@ -18,6 +20,7 @@ from tests.zoo.map_drafts import judge_draft
 from tests.zoo.map_measurement import read_map_truths
 from tests.zoo.map_tasks import is_same_control, list_row_texts
 from tests.zoo.map_views import ListedView, read_listed_views
+from tests.zoo.published_runs import end_when_idle
 from tests.zoo.registry.roundup import ROUNDUP
 from tests.zoo.single_page import benchmark
 from tests.zoo.zoo_figures import COLUMNS, list_rows, write_markdown
@@ -242,3 +245,30 @@ def test_a_draft_is_judged_by_the_state_and_by_what_it_claims():
         )
     ]
     assert judged == ["done", "nothing", "false_success", "beside"]
+
+
+async def test_a_run_that_tells_nothing_is_ended():
+    with pytest.raises(TimeoutError):
+        async with end_when_idle(0.0, 60.0):
+            await asyncio.Event().wait()
+
+
+async def test_each_event_of_a_run_gives_it_more_time_up_to_its_last_moment():
+    async with end_when_idle(0.0, 60.0) as limit:
+        limit(Event())  # it would be ended at once, as in the test above
+        more = replace(limit, idle_s=1e6)
+        more(Event())
+        assert limit.timeout.when() == limit.last
+
+
+async def _ends_late() -> None:
+    async with end_when_idle(0.0, 60.0) as limit:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            limit(Event())
+
+
+async def test_an_event_of_a_run_that_is_being_ended_changes_nothing():
+    with pytest.raises(TimeoutError):
+        await _ends_late()

@@ -253,7 +253,31 @@ def _choose_mentions(
         told = [other for other, each in enumerate(every) if _is_telling_mention(each.values, best)]
         if _certain(best, slots) or 2 * len(support[action, best]) >= len(told):
             chosen[number, at] = (best, found[best])
-    return chosen
+    return {place: each for place, each in chosen.items() if not _only_shows(place, chosen, every)}
+
+
+def _only_shows(
+    place: _TraceStepPosition,
+    chosen: Mapping[_TraceStepPosition, tuple[str, str]],
+    every: Sequence[_TraceMentions],
+) -> bool:
+    """Whether a pressed element has the words only by chance: another step of its trace is named by them, and traces with other
+    words press the same element. The closed list of a home-made select box shows what was chosen before.
+    """
+    number, at = place
+    key, words = chosen[place]
+    step = every[number].trace.steps[at]
+    if step.action_type in TYPING or key.endswith(ITEM):
+        return False
+    if not any((trace, each[0]) == (number, key) and other != at for (trace, other), each in chosen.items()):
+        return False
+    same = {*_lasting(step.target)}
+    return any(
+        other.action_type == step.action_type and not same.isdisjoint(_lasting(other.target))
+        for each in every
+        if each.values.get(key) not in (None, words)
+        for other in each.trace.steps
+    )
 
 
 def _list_given_at_once(mentions: _TraceMentions) -> Iterator[str]:

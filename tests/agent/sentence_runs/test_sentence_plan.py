@@ -29,11 +29,14 @@ async def test_unknown_ids_and_evidence_that_the_sentence_does_not_have_are_drop
             "screens": ["list", "nowhere"],
             "shown_when_done": ["Ada", "Welcome", " ", "red"],
             "gone_when_done": ["Mallory"],
+            "on_when_done": ["agent", "Fog horn"],
+            "off_when_done": ["Red", ""],
             "controls": ["x" * 2_000],
         }
     )
     assert (found.task_id, found.start_screen, found.named_screens) == (None, None, ("list",))
     assert (found.shown_when_done, found.gone_when_done) == (["Ada", "red"], [])
+    assert (found.on_when_done, found.off_when_done) == (["agent"], ["Red"])
     assert len(found.controls[0]) == 300
 
 
