@@ -57,6 +57,10 @@ _SWITCH = re.compile(r"(?:^|[-_ ])(?:toggle|switch|checkbox|star)(?:$|[-_ ])", r
 _SURE = ("data-qa", "data-testid", "id")
 
 
+_COUNT = re.compile(r"\s\(\d+\+?\)$")
+"""A count beside the name of a control: `Helpful (89)`."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class ScreenControl:
     """One control of a screen."""
@@ -283,7 +287,7 @@ def _key(offer: Offer) -> ControlKey:
 
 
 def _named_key(offer: Offer) -> ControlKey:
-    label = " ".join((offer.label or offer.name).casefold().split())
+    label = _COUNT.sub("", " ".join((offer.label or offer.name).casefold().split()))
     return ("named", offer.role or offer.tag, offer.kind, label, offer.region)
 
 

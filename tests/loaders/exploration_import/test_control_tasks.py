@@ -586,3 +586,20 @@ def test_boxes_with_the_name_of_another_part_or_of_another_box_are_elements_of_t
     seen.folder.add_page(told.model_copy(update={"offers": offers}))
     made = build_knowledge(seen.folder).knowledge.elements("interests").values()
     assert sorted(str(each.metadata["label"]) for each in made) == ["Events", "Events", "School", "School"]
+
+
+def test_buttons_that_differ_in_a_count_alone_are_one_control(tmp_path: Path):
+    seen = drawing(tmp_path)
+    for number, counts in ((1, (44, 7)), (2, (67, 43)), (3, (5, 8))):
+        answers = "".join(
+            f"<div class=answer><p>{who} {number}</p><button class=helpful>Helpful ({count})</button></div>"
+            for who, count in zip(("Ann", "Bob"), counts, strict=True)
+        )
+        path = f"/questions/{number}"
+        seen.page(
+            f"q{number}", path, f"<main><h1>Question</h1>{answers}</main>", "Question", start=number < 2
+        )
+    made = build_knowledge(seen.folder).knowledge
+    (screen,) = made.screens
+    (helpful,) = made.elements(screen).values()
+    assert helpful.selector.required_context == {"row"}
