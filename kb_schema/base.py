@@ -83,6 +83,8 @@ def split_reference(reference: str) -> tuple[str | None, str]:
 
     Raises nothing: a prefix that is no collection stays part of the id, which then fails validation as an id.
     """
+    if "/" not in reference and ":" not in reference:  # nearly always: this runs for every end of every edge
+        return None, reference
     match = _REFERENCE.match(reference)
     if match is None or match["collection"] not in _COLLECTION_ALIASES:
         return None, reference
