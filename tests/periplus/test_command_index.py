@@ -81,12 +81,16 @@ def test_help_from_the_index_is_the_help_of_the_command(path, capsys):
     assert _help(read_indexed_app(path[0]), path, capsys) == _help(real, path, capsys)
 
 
-def _main_without_more(*arguments, environment=None):
-    """Run the command line in a process of its own; return its output and what it imported that it may not."""
+def _main_without_more(*arguments, environment=None, first=""):
+    """Run the command line in a process of its own; return its output and what it imported that it may not.
+
+    `first`: code that is run before.
+    """
     code = (
         "import atexit, json, sys\n"
         "before = set(sys.modules)\n"
         "atexit.register(lambda: print('MODULES', json.dumps(sorted(set(sys.modules) - before))))\n"
+        f"{first}\n"
         "from periplus.cli import main\n"
         f"main({list(arguments)!r})"
     )
@@ -186,11 +190,25 @@ OF_OTHER_COMMANDS = (
 """What `run` with the id of a task may not import."""
 
 
-def _run_beside_a_store(folder, *arguments):
+OF_RUNS = (
+    *("agent.events", "agent.execution", "agent.healing", "agent.locators", "agent.page", "agent.session"),
+    *("kb_schema.conditions", "kb_schema.tasks", "mcp", "mcp_server", "mcp_types", "structlog", "web_pages"),
+    "periplus.runs.task_runs",
+)
+"""What `run` may not import before the browser is asked for: what performs a run, the knowledge server, models of documents."""
+_STOPPED = """
+import periplus.commands.run, periplus.errors
+def stop(name):
+    raise periplus.errors.UserError(f"stopped before {name}", fix="none")
+periplus.commands.run.import_module = stop
+"""
+
+
+def _run_beside_a_store(folder, *arguments, first=""):
     environment = {**os.environ, "PERIPLUS_DATA_DIR": str(folder)}
     loaded = [sys.executable, "-m", "periplus", "kb", "load", "seeds/spadeworks/kb"]
     subprocess.run(loaded, check=True, capture_output=True, env=environment)
-    return _main_without_more(*arguments, environment=environment)
+    return _main_without_more(*arguments, environment=environment, first=first)
 
 
 def test_the_status_of_a_loaded_store_needs_no_model_of_a_document(tmp_path):
@@ -215,6 +233,14 @@ def test_a_run_of_a_task_needs_nothing_of_sentences_synthesis_and_verification(t
     code, _, err, more = _run_beside_a_store(tmp_path, "run", "no_such_task")
     assert (code, "no task 'no_such_task'" in err) == (2, True)
     assert [each for each in more if each.startswith(OF_OTHER_COMMANDS)] == []
+
+
+def test_a_run_asks_for_its_browser_before_it_imports_what_performs_it(tmp_path):
+    given = [f"--input={each}" for each in ("agent_name=Ada", "email=a@b.example", "password=x")]
+    code, _, err, more = _run_beside_a_store(tmp_path, "run", "create_agent", *given, first=_STOPPED)
+    assert (code, "stopped before periplus.commands.run_performance" in err) == (2, True)
+    assert "playwright.async_api" in more
+    assert [each for each in more if each.startswith(OF_RUNS)] == []
 
 
 def test_a_subcommand_that_is_no_word_of_the_index_is_refused_as_before(capsys):
