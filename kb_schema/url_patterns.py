@@ -14,7 +14,6 @@ from urllib.parse import SplitResult, urljoin, urlsplit
 
 import re2
 
-
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 """The names of this machine in an address."""
 

@@ -73,8 +73,9 @@ class EdgeRecord:
 
 def to_body(document: Document) -> dict[str, Any]:
     """Return a document as self-contained JSON, always with kind and schema version."""
-    body = document.to_json()
-    body.pop("type", None)
+    body = document.model_dump(
+        mode="json", by_alias=True, exclude_defaults=True, exclude={"type", "schema_version"}
+    )
     return {"type": _type_of(document), "schema_version": document.schema_version, **body}
 
 
@@ -169,23 +170,24 @@ def _type_of(document: Document) -> str:
 def from_record(record: KnowledgeRecord | EdgeRecord, *, source: str | None = None) -> Document:
     """Return the document of a record of any version, as `from_body` does.
 
-    Text in the form that we write goes to the validator as it is: pydantic reads JSON and checks it in one pass. Everything else,
-    and whatever is invalid, is parsed the long way, which migrates it and says what is wrong where.
+    A body in the form that we write goes to the validator as it is; text, too: pydantic reads JSON and checks it in one pass.
+    Everything else, and whatever is invalid, is parsed the long way, which migrates it and says what is wrong where.
     """
-    if isinstance(record.body, StoredBody):
-        document = _validate_text(record.kind, record.body.text)
-        if document is not None:
-            return document
-    return from_body(record.body, source=source)
+    model = kb_schema.MODELS.get(record.kind)
+    document = None if model is None else _validate_own(model, record.body)
+    return from_body(record.body, source=source) if document is None else document
 
 
-def _validate_text(kind: str, text: str) -> Document | None:
-    """Return the document of a text that states its kind and today's version; None for any other."""
-    model = kb_schema.MODELS.get(kind)
-    if model is None or not text.startswith(_OWN_TEXT):
+def _validate_own(model: type[Document], body: Mapping[str, Any]) -> Document | None:
+    """Return the document of a body that states its type and today's version and is valid; None for any other."""
+    if isinstance(body, StoredBody) and not body.text.startswith(_OWN_TEXT):
         return None
     try:
-        document = model.model_validate_json(text)
+        document = (
+            model.model_validate_json(body.text)
+            if isinstance(body, StoredBody)
+            else model.model_validate(body)
+        )
     except ValueError:
         return None
     stated = document.model_fields_set

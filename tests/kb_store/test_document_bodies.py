@@ -65,6 +65,7 @@ def test_a_document_from_its_text_is_the_document_from_its_values(folder):
         text = body_text(DocumentBody(document))
         found = from_record(_record(text, document.kind, document.local_id))
         assert found == from_body(json.loads(text)) == document
+        assert from_record(KnowledgeRecord(document.kind, document.local_id, json.loads(text))) == document
         assert found.model_fields_set == from_body(json.loads(text)).model_fields_set
 
 
@@ -82,7 +83,9 @@ def test_a_document_from_its_text_is_the_document_from_its_values(folder):
 )
 def test_text_that_we_would_not_write_is_read_as_its_values_are(text):
     """Of an older version, without its type, with the keys of ArangoDB, with what UTF-8 cannot have, of another kind."""
-    assert repr(from_record(_record(text))) == repr(from_body(json.loads(text)))
+    expected = repr(from_body(json.loads(text)))
+    assert repr(from_record(_record(text))) == expected
+    assert repr(from_record(KnowledgeRecord("screen", "s", json.loads(text)))) == expected
 
 
 @pytest.mark.parametrize(
