@@ -190,6 +190,11 @@ OF_OTHER_COMMANDS = (
 """What `run` with the id of a task may not import."""
 
 
+BESIDE_A_LOAD = (
+    *("jinja2", "langgraph", "mcp", "mcp_server", "networkx", "playwright", "web_pages"),
+    *("agent.execution", "agent.verification", "loaders.bridges", "loaders.diffs", "periplus.commands.kb_"),
+)
+"""What `kb load` may not import; `periplus.commands.kb_load` alone is its own."""
 OF_RUNS = (
     *("agent.events", "agent.execution", "agent.healing", "agent.locators", "agent.page", "agent.session"),
     *("kb_schema.conditions", "kb_schema.tasks", "mcp", "mcp_server", "mcp_types", "structlog", "web_pages"),
@@ -241,6 +246,14 @@ def test_a_run_asks_for_its_browser_before_it_imports_what_performs_it(tmp_path)
     assert (code, "stopped before periplus.commands.run_performance" in err) == (2, True)
     assert "playwright.async_api" in more
     assert [each for each in more if each.startswith(OF_RUNS)] == []
+
+
+def test_a_load_needs_nothing_of_the_commands_beside_it(tmp_path):
+    environment = {**os.environ, "PERIPLUS_DATA_DIR": str(tmp_path)}
+    code, out, _, more = _main_without_more("kb", "load", "seeds/spadeworks/kb", environment=environment)
+    assert (code, "loaded spadeworks" in out) == (0, True)
+    beside = [each for each in more if each.startswith(BESIDE_A_LOAD)]
+    assert beside == ["periplus.commands.kb_load"]
 
 
 def test_a_subcommand_that_is_no_word_of_the_index_is_refused_as_before(capsys):
