@@ -119,22 +119,25 @@ def measure(rounds: int) -> tuple[dict[str, list[float]], dict[Start, list[float
     }
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "PERIPLUS_DATA_DIR": folder}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)  # else every start compiles our modules
         loaded = [python, "-m", "periplus", "kb", "load", str(SEED)]
         subprocess.run(loaded, env=environment, capture_output=True, check=True)
-        for arguments in baselines.values():  # writes what Python compiles
-            measure_cpu_s(arguments, environment)
+
+        def once(start: Start) -> float:
+            command = [python, "-m", "periplus", *start.arguments]
+            if start.until_browser:
+                return measure_until_browser_s(command, environment, Path(folder))
+            return measure_cpu_s(command, environment)
+
+        for start in STARTS:  # writes what Python compiles
+            once(start)
         base: dict[str, list[float]] = {name: [] for name in baselines}
         ours: dict[Start, list[float]] = {start: [] for start in STARTS}
         for _ in range(rounds):
             for name, arguments in baselines.items():
                 base[name].append(measure_cpu_s(arguments, environment))
             for start in STARTS:
-                command = [python, "-m", "periplus", *start.arguments]
-                ours[start].append(
-                    measure_until_browser_s(command, environment, Path(folder))
-                    if start.until_browser
-                    else measure_cpu_s(command, environment)
-                )
+                ours[start].append(once(start))
     return base, ours
 
 

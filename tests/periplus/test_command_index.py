@@ -174,13 +174,11 @@ OF_STATUS = {
         "kb_schema.collection_pause",
         "kb_schema.errors",
         "kb_schema.owner_folders",
-        "kb_schema.fingerprints",
         "kb_schema.kept_values",
         "kb_schema.operating_system",
     ),
-    *("kb_schema.lessons", "kb_schema.model_use", "kb_schema.objectives", "kb_schema.observed_outcomes"),
-    *("kb_schema.public_names", "kb_schema.run_records", "kb_schema.run_storage", "kb_schema.selectors"),
-    *("kb_schema.templates", "kb_schema.text_similarity"),
+    *("kb_schema.lessons", "kb_schema.model_use", "kb_schema.objectives"),
+    *("kb_schema.public_names", "kb_schema.run_records", "kb_schema.run_storage"),
 }
 """What `kb status` may import beside `kb_store`, `periplus` and what a help page imports: no model of a document."""
 OF_OTHER_COMMANDS = (
