@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
-from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from importlib import import_module
@@ -15,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from kb_schema.objectives import Objective
 from periplus.commands.command_options import (
     AllowRemoteCdp,
     BaseUrl,
@@ -32,6 +28,7 @@ from periplus.commands.command_options import (
     parse_inputs,
 )
 from periplus.commands.id_completion import complete_runs, complete_screens, complete_tasks
+from periplus.commands.run_options import RunOptions, StoreContexts
 from periplus.errors import UserError
 from periplus.exit_codes import ExitCode, exit_code_for
 from periplus.output_folder import check_output_folder
@@ -39,23 +36,16 @@ from periplus.run_store_adapters import LAST, open_run_store
 from periplus.runs.plain_request import is_plain_request
 from periplus.runs.sentence_tasks import is_sentence
 from periplus.session_setup.browser_ahead import browser_ahead
-from periplus.session_setup.browser_options import BrowserOptions
 from periplus.settings import load_settings
 from periplus.store_selection import ArangoUrl, MongoUrl, open_selected_stores
 from periplus.terminal.command_console import CommandConsole
 from periplus.website_selection import list_websites, select_website
 
 if TYPE_CHECKING:
-    from agent.inferencer import ModelInferencer
     from kb_schema.read_backs import ReadBackStatus
     from kb_schema.run_records import RunResult
     from kb_store import Stores
-    from kb_store.runs.run_store import RunStore
     from periplus.commands.run_sentence import SentenceChoice
-    from periplus.runs.sentence_jobs import SentenceJob
-
-StoreContexts = tuple[AbstractAsyncContextManager["Stores"], AbstractAsyncContextManager["RunStore"]]
-"""The contexts that open the knowledge stores and the run store."""
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
@@ -326,52 +316,6 @@ def run(
     code = exit_code_for(result.status, allow_unverified=allow_unverified)
     if code is not ExitCode.DONE:
         raise typer.Exit(code)
-
-
-@dataclass(frozen=True, slots=True)
-class RunOptions:
-    """The options of the command line."""
-
-    task: str | None
-    goal: str | None
-    resume: str | None
-    undo: str | None
-    values: Mapping[str, str]
-    website: str | None
-    base_url: str | None
-    browser: BrowserOptions
-    decided: ReadBackStatus | None
-    """Whether the uncertain step took effect, according to the person."""
-    step_timeout_s: float | None
-    objective: Objective | None
-    model: str | None = None
-    """The language model that `--model` names."""
-    page_text: bool | None = None
-    pictures: bool = True
-    trace: bool = False
-    opened: ModelInferencer | None = None
-    """The model, if it was asked for a plan already: the run has one budget."""
-    job: SentenceJob | None = None
-    """A job in words that no task does."""
-
-    def meaning(self, choice: SentenceChoice) -> RunOptions:
-        """Return the options with what a sentence means; values of `--input` win."""
-        task_id = None if choice.task is None else choice.task.task_id
-        return replace(
-            self,
-            task=task_id,
-            website=choice.website_id,
-            job=choice.job,
-            opened=choice.model,
-            values={**choice.values, **self.values},
-        )
-
-    @property
-    def name(self) -> str:
-        """Return a name for the output folder."""
-        if self.resume is not None or self.undo is not None:
-            return f"resume-{self.resume}" if self.undo is None else f"undo-{self.undo}"
-        return "sentence" if self.job is not None else self.task or f"to-{self.goal}"
 
 
 def _parse_happened(happened: bool | None) -> ReadBackStatus | None:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from kb_schema.run_records import RunResult
     from kb_store import Stores
     from kb_store.runs.run_store import RunStore
-    from periplus.commands.run import RunOptions, StoreContexts
+    from periplus.commands.run_options import RunOptions, StoreContexts
 
 __all__ = ["perform_run", "print_undo_report", "show_plan", "undo_last_or_named"]
 
