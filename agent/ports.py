@@ -12,10 +12,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, Protocol
 
+from kb_schema.cached_locators import Locator
 from kb_schema.kept_values import KeptValue
 from kb_schema.lessons import Lesson, LessonKey
 from kb_schema.run_records import Artifact, Metric, RunEnding, StoredRun, StoredStep
-from kb_schema.run_storage import EVENT_TTL_S, Checkpoint, JournalEntry, Locator, StoredEvent
+from kb_schema.run_storage import EVENT_TTL_S, Checkpoint, JournalEntry, StoredEvent
 
 
 class RunRecordsPort(Protocol):

@@ -21,6 +21,7 @@ from mcp import Client
 
 from benchmarks.bench_mcp import CALLS, ROOT
 from benchmarks.figures import Figures
+from benchmarks.process_cpu import read_cpu_s
 
 CLIENTS = (1, 20, 200)
 CALLS_A_ROUND = 600
@@ -59,15 +60,9 @@ async def measure(port: int, server: int, clients: int) -> Round:
         for number in range(clients):
             group.create_task(work(number))
         await ready.wait()
-        begin, worked = time.perf_counter(), _cpu_s(server)
+        begin, worked = time.perf_counter(), read_cpu_s(server)
         await ready.wait()
-        return Round(time.perf_counter() - begin, _cpu_s(server) - worked, latencies, _memory_mb(server))
-
-
-def _cpu_s(process: int) -> float:
-    """Return user and system time of a process (proc(5), fields 14 and 15)."""
-    fields = Path(f"/proc/{process}/stat").read_text(encoding="ascii").rpartition(") ")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return Round(time.perf_counter() - begin, read_cpu_s(server) - worked, latencies, _memory_mb(server))
 
 
 def _memory_mb(process: int) -> float:

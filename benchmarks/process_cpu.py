@@ -16,6 +16,11 @@ def read_cpu_s(pid: int, *, ended_children: bool = True) -> float:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
     except OSError:
         return 0.0
+    return parse_cpu_s(stat, ended_children=ended_children)
+
+
+def parse_cpu_s(stat: str, *, ended_children: bool = True) -> float:
+    """Return the CPU seconds, user and system, in the text of a process's `stat`."""
     fields = stat.rpartition(")")[2].split()
     counted = fields[_OWN] + (fields[_ENDED] if ended_children else [])
     return sum(map(int, counted)) / TICKS

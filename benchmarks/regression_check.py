@@ -32,8 +32,7 @@ def measure_starts() -> Ratios:
     """Return the ratio of each start to its baseline."""
     base, ours = bench_start.measure(ROUNDS)
     return {
-        f"start: periplus {' '.join(start.arguments)}": statistics.median(times)
-        / statistics.median(base[start.baseline])
+        f"start: {start.name}": statistics.median(times) / statistics.median(base[start.baseline])
         for start, times in ours.items()
     }
 

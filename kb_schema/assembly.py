@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from kb_schema.base import Document
@@ -20,8 +20,12 @@ class SourcedDocument:
     source: str | None = None
 
 
-def assemble(documents: Iterable[SourcedDocument]) -> tuple[KnowledgeBase, tuple[Problem, ...]]:
+def assemble(
+    documents: Iterable[SourcedDocument], *, without_secrets: Collection[tuple[str, str]] = ()
+) -> tuple[KnowledgeBase, tuple[Problem, ...]]:
     """Return one website's documents as a checked knowledge base, and the warnings.
+
+    `without_secrets`: kind and id of documents whose JSON was seen to have no `{secret:`.
 
     Raises `KnowledgeError` with every problem: duplicate ids, a missing website document, broken references
     and violations of the three rules of KS 10.
@@ -41,24 +45,24 @@ def assemble(documents: Iterable[SourcedDocument]) -> tuple[KnowledgeBase, tuple
     sources_of: dict[tuple[str, str], str] = {}
     for item in documents:
         document = item.document
-        key = (document.kind, document.local_id)
-        name = f"{document.kind}:{document.local_id}"
+        kind, local_id = key = (document.kind, document.local_id)
         if document.website_id not in (None, website.website_id):
             problems.append(
                 Problem(
                     f"belongs to website {document.website_id!r}, not {website.website_id!r}",
                     path="$.website_id",
-                    document=name,
+                    document=f"{kind}:{local_id}",
                     source=item.source,
                     fix="one folder holds one website",
                     rule="references",
                 )
             )
-        if document.local_id in by_kind.get(document.kind, {}):
+        own = by_kind.setdefault(kind, {})
+        if local_id in own:
             problems.append(
                 Problem(
-                    f"duplicate {document.kind} id {document.local_id!r}",
-                    document=name,
+                    f"duplicate {kind} id {local_id!r}",
+                    document=f"{kind}:{local_id}",
                     source=item.source,
                     fix=f"rename one; the other is in {sources_of.get(key, 'the same load')}",
                     rule="references",
@@ -67,11 +71,11 @@ def assemble(documents: Iterable[SourcedDocument]) -> tuple[KnowledgeBase, tuple
             continue
         if document.website_id is None:
             document = document.model_copy(update={"website_id": website.website_id})
-        by_kind.setdefault(document.kind, {})[document.local_id] = document
+        own[local_id] = document
         if item.source is not None:
             sources_of[key] = item.source
     knowledge = KnowledgeBase(website=website, by_kind=by_kind, sources=sources_of)
-    problems += check(knowledge)
+    problems += check(knowledge, without_secrets=without_secrets)
     if any(p.severity is Severity.ERROR for p in problems):
         raise KnowledgeError(problems)
     return knowledge, tuple(problems)

@@ -31,7 +31,18 @@ class _Pause:
         with self._lock:
             self._open -= 1
             if self._open == 0 and self._was_on:
+                _count_as_old()
                 gc.enable()
+
+
+def _count_as_old() -> None:
+    """Move what was made to the oldest generation, which is searched seldom: else all of it is searched at once.
+
+    Not where something is frozen: that would be searched again, too.
+    """
+    if gc.get_freeze_count() == 0:
+        gc.freeze()
+        gc.unfreeze()
 
 
 _pause = _Pause()

@@ -10,9 +10,8 @@ from typing import Literal
 
 from pydantic import Field, JsonValue
 
-from kb_schema.base import Model, Probability
+from kb_schema.base import Model
 from kb_schema.run_records import Count, Moment
-from kb_schema.selectors import Selector
 
 LOCATOR_TTL_S = 3_600.0
 """PACTS 9.2: selectors may change."""
@@ -31,16 +30,6 @@ MAX_CHECKPOINTS = 20
 """The most checkpoints of a run (WR: capped in number)."""
 MAX_CHECKPOINT_BYTES = 1_000_000
 """The most bytes of a checkpoint's state as JSON (WR: capped in size)."""
-
-
-class Locator(Model):
-    """Where an element of a page was found: an entry of the locator cache (PACTS `pom:{url}:{element}`)."""
-
-    website_id: str
-    url: str
-    element: str
-    selector: Selector
-    confidence: Probability
 
 
 class Checkpoint(Model):

@@ -47,6 +47,11 @@ def may_mention_secret(model: BaseModel) -> bool:
         return True
 
 
+def is_text_without_secrets(text: str) -> bool:
+    """Return whether no string of a JSON text can contain `{secret:NAME}`; an escaped character may be any."""
+    return "{secret:" not in text and "\\u" not in text
+
+
 def find_misplaced_secrets(value: Any, path: str = "$") -> Iterator[MisplacedSecret]:
     """Yield every placeholder of a model, or of JSON, in a text that is not typed into a field."""
     match value:

@@ -7,6 +7,7 @@ module defines what a strategy may *state*.
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import Annotated, Any, Literal
 
@@ -213,6 +214,10 @@ def css(value: str) -> Selector:
     return Selector(strategies=(ValueStrategy(type="css", value=value),))
 
 
+_CSS_ONLY = re.compile(r"""[#.\[\]>: *,()="']""")
+"""A character that no element id has."""
+
+
 def looks_like_css(target: str) -> bool:
     """Return whether an action's target is CSS rather than an element id."""
-    return any(char in target for char in "#.[]>: *,()=\"'")
+    return _CSS_ONLY.search(target) is not None

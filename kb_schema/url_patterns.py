@@ -14,6 +14,9 @@ from urllib.parse import SplitResult, urljoin, urlsplit
 
 import re2
 
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+"""The names of this machine in an address."""
+
 
 class PatternError(ValueError):
     """A pattern that RE2 does not accept (back-references, look-around, or syntax errors)."""

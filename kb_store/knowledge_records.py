@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import kb_schema
@@ -34,6 +35,9 @@ VERTEX_KINDS = ("screen", "screen_group", "task")
 
 EDGE_KINDS = ("transition", "group_membership", "global_recovery", "task_dependency", "action_trigger")
 """Kinds that are edges of the graph."""
+
+_OWN_TEXT = '{"type":'
+"""How every text begins that we write."""
 
 GRAPH_ONLY_KINDS = ("screen_group", *EDGE_KINDS)
 """Kinds whose whole document is in the graph store."""
@@ -69,8 +73,9 @@ class EdgeRecord:
 
 def to_body(document: Document) -> dict[str, Any]:
     """Return a document as self-contained JSON, always with kind and schema version."""
-    body = document.to_json()
-    body.pop("type", None)
+    body = document.model_dump(
+        mode="json", by_alias=True, exclude_defaults=True, exclude={"type", "schema_version"}
+    )
     return {"type": _type_of(document), "schema_version": document.schema_version, **body}
 
 
@@ -114,20 +119,87 @@ class DocumentBody(Mapping[str, Any]):
         return len(self.as_values())
 
 
+class StoredBody(Mapping[str, Any]):
+    """The body of a stored record as the text that the store keeps; parsed when it is asked for."""
+
+    __slots__ = ("_values", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._values: dict[str, Any] | None = None
+
+    def as_values(self) -> dict[str, Any]:
+        """Return the JSON as values, made once. Raises `ValueError` for text that is no JSON."""
+        if self._values is None:
+            self._values = json.loads(self.text)
+        return self._values
+
+    def __getitem__(self, key: str) -> Any:
+        return self.as_values()[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.as_values())
+
+    def __len__(self) -> int:
+        return len(self.as_values())
+
+    def __eq__(self, other: object) -> bool:
+        return self.as_values() == (other.as_values() if isinstance(other, StoredBody) else other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
 def body_text(body: Mapping[str, Any]) -> str:
     """Return a body as JSON text: any character survives."""
+    if isinstance(body, StoredBody):
+        return body.text
     return body.text() if isinstance(body, DocumentBody) else json.dumps(body, separators=(",", ":"))
 
 
 def to_values(body: Mapping[str, Any]) -> dict[str, Any]:
     """Return a body as plain values, for drivers that take nothing else."""
-    return body.as_values() if isinstance(body, DocumentBody) else dict(body)
+    return body.as_values() if isinstance(body, DocumentBody | StoredBody) else dict(body)
 
 
 def _type_of(document: Document) -> str:
     return getattr(document, "type", None) or str(
         kb_schema.MODELS[document.kind].model_fields["type"].default
     )
+
+
+def from_record(record: KnowledgeRecord | EdgeRecord, *, source: str | None = None) -> Document:
+    """Return the document of a record of any version, as `from_body` does.
+
+    A body in the form that we write goes to the validator as it is; text, too: pydantic reads JSON and checks it in one pass.
+    Everything else, and whatever is invalid, is parsed the long way, which migrates it and says what is wrong where.
+    """
+    model = kb_schema.MODELS.get(record.kind)
+    document = None if model is None else _validate_own(model, record.body)
+    return from_body(record.body, source=source) if document is None else document
+
+
+def _validate_own(model: type[Document], body: Mapping[str, Any]) -> Document | None:
+    """Return the document of a body that states its type and today's version and is valid; None for any other."""
+    if isinstance(body, StoredBody) and not body.text.startswith(_OWN_TEXT):
+        return None
+    try:
+        document = (
+            model.model_validate_json(body.text)
+            if isinstance(body, StoredBody)
+            else model.model_validate(body)
+        )
+    except ValueError:
+        return None
+    stated = document.model_fields_set
+    current = document.schema_version == _current_version() and "schema_version" in stated
+    return document if current and "type" in stated else None
+
+
+@cache
+def _current_version() -> int:
+    from kb_schema.base import SCHEMA_VERSION  # noqa: PLC0415 - decision 0140
+
+    return SCHEMA_VERSION
 
 
 def from_body(body: Mapping[str, Any], *, source: str | None = None) -> Document:

@@ -8,8 +8,16 @@ from typing import Any
 from kb_schema import KnowledgeBase, KnowledgeError, Problem, SourcedDocument, assemble
 from kb_schema.base import Document
 from kb_schema.errors import Severity
+from kb_schema.secret_placement import is_text_without_secrets
 from kb_store.errors import StoreCorrupt
-from kb_store.knowledge_records import EDGE_KINDS, EdgeRecord, KnowledgeRecord, from_body
+from kb_store.knowledge_records import (
+    EDGE_KINDS,
+    EdgeRecord,
+    KnowledgeRecord,
+    StoredBody,
+    from_body,
+    from_record,
+)
 
 AnyRecord = KnowledgeRecord | EdgeRecord
 
@@ -24,6 +32,7 @@ class RecordParser:
         self._parsed: dict[tuple[str, str], Document] = {}
         self._problems: list[Problem] = []
         self._websites: list[AnyRecord] = []
+        self._without_secrets: set[tuple[str, str]] = set()
 
     def add(self, record: AnyRecord) -> None:
         """Add a record; its problems are reported at the end."""
@@ -31,7 +40,7 @@ class RecordParser:
             self._websites.append(record)
         name = f"{record.kind}/{record.local_id}"
         try:
-            document = from_body(record.body, source=name)
+            document = from_record(record, source=name)
         except KnowledgeError as exc:
             self._problems += exc.problems
             return
@@ -42,13 +51,16 @@ class RecordParser:
             self._problems.append(Problem(message, source=name, fix=fix))
             return
         self._parsed[record.kind, record.local_id] = document
+        if isinstance(record.body, StoredBody) and is_text_without_secrets(record.body.text):
+            self._without_secrets.add(key)
 
     def assembled(self) -> KnowledgeBase:
         """Return the knowledge. Raises `StoreCorrupt` with every problem."""
         problems = self._problems
         if not problems:
             try:
-                return assemble([SourcedDocument(document) for document in self._parsed.values()])[0]
+                documents = [SourcedDocument(document) for document in self._parsed.values()]
+                return assemble(documents, without_secrets=self._without_secrets)[0]
             except KnowledgeError as exc:
                 problems = list(exc.problems)
         raise self._corrupt(problems)

@@ -13,8 +13,7 @@ from mcp.server.auth.provider import TokenVerifier
 from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from kb_schema.url_patterns import origin_of
-from mcp_server.identification.base_urls import LOOPBACK
+from kb_schema.url_patterns import LOOPBACK, origin_of
 from mcp_server.security.access_scopes import READ, WRITE
 from mcp_server.security.bearer_tokens import (
     FileTokenVerifier,

@@ -11,7 +11,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from kb_schema.owner_folders import make_owner_folder
-from kb_schema.session_reader import MANIFEST
 from periplus.errors import UserError
 from periplus.settings import load_settings
 
@@ -24,13 +23,19 @@ SESSION = "session"
 
 def check_output_folder(folder: Path) -> Path:
     """Return the folder, without creating it. Raises `UserError` if it is a file or contains a session."""
-    if (folder / SESSION / MANIFEST).exists():
+    if (folder / SESSION).exists() and (folder / SESSION / _manifest()).exists():
         raise UserError(
             f"{folder} already contains the session of another run", fix="name another folder with --out"
         )
     if any(each.exists() and not each.is_dir() for each in (folder, *folder.parents)):
         raise UserError(f"{folder} is a file, or inside of one", fix="name a folder with --out")
     return folder
+
+
+def _manifest() -> str:
+    from kb_schema.session_reader import MANIFEST  # noqa: PLC0415 - decision 0140
+
+    return MANIFEST
 
 
 def prepare_output_folder(folder: Path) -> Path:
@@ -92,9 +97,9 @@ def list_old_outputs(folder: Path, age: timedelta) -> list[Path]:
 
 def _contains_nothing_done(folder: Path) -> bool:
     """Return whether a folder has only a session without an action, or less. An address that did not open is none."""
-    session = folder / SESSION
+    session, manifest = folder / SESSION, _manifest()
     return all(
-        path.is_dir() or (path.is_relative_to(session) and (path.name == MANIFEST or not _has_action(path)))
+        path.is_dir() or (path.is_relative_to(session) and (path.name == manifest or not _has_action(path)))
         for path in folder.rglob("*")
     )
 

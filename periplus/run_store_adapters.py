@@ -20,10 +20,11 @@ from periplus.settings import load_settings
 if TYPE_CHECKING:
     from agent.run_records.run_log import RunLog
     from agent.session import Session
+    from kb_schema.cached_locators import Locator
     from kb_schema.kept_values import KeptValue
     from kb_schema.lessons import Lesson, LessonKey
     from kb_schema.run_records import RunEnding, RunKind, StoredRun
-    from kb_schema.run_storage import Checkpoint, JournalEntry, Locator
+    from kb_schema.run_storage import Checkpoint, JournalEntry
 
 LAST = "last"
 """The keyword for the newest run."""

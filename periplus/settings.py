@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ipaddress
+import os
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
 
@@ -110,9 +112,19 @@ class PeriplusSettings(BaseSettings):
 def load_settings(**flags: str | None) -> PeriplusSettings:
     """Read the settings from the environment; `flags` that are not None override it.
 
-    Raises `UserError` with the name of an invalid variable.
+    They are read anew only if the environment has changed. Raises `UserError` with the name of an invalid variable.
     """
-    return read_settings(PeriplusSettings, flags)
+    given = tuple((name, value) for name, value in flags.items() if value is not None)
+    return _read_once(given, tuple(os.environ.items()))
+
+
+@lru_cache(maxsize=8)
+def _read_once(
+    flags: tuple[tuple[str, str], ...],
+    _environment: tuple[tuple[str, str], ...],
+) -> PeriplusSettings:
+    """Read the settings once for each environment: a command asks for them several times."""
+    return read_settings(PeriplusSettings, dict(flags))
 
 
 def read_settings(kind: type[SettingsT], flags: Mapping[str, object]) -> SettingsT:

@@ -17,8 +17,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import structlog
-
 from agent.browser.browser_profile import VIEWPORT, Engine, SandboxMode
 from kb_schema.operating_system import is_root
 
@@ -26,8 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from playwright.async_api import Browser, BrowserContext, Playwright, ProxySettings
-
-_log = structlog.get_logger(__name__)
 
 ENV_CHROMIUM = "PERIPLUS_CHROMIUM"
 ENV_SANDBOX = "PERIPLUS_BROWSER_SANDBOX"
@@ -199,7 +195,7 @@ def uses_sandbox(mode: SandboxMode | None = None) -> bool:
     if mode is SandboxMode.ON:
         return True
     reason = f"{ENV_SANDBOX} is off" if mode is SandboxMode.OFF else find_sandbox_obstacle()
-    if reason is not None and structlog.is_configured():  # commands without a log keep their output clean
+    if reason is not None and _is_logging():  # commands without a log keep their output clean
         _log_sandbox_off(reason)
     return reason is None
 
@@ -238,9 +234,16 @@ raise SystemExit(libc.unshare(user) or libc.unshare(processes | network))
 """
 
 
+def _is_logging() -> bool:
+    """Return whether this process has a log; structlog is not imported for this question (decision 0140)."""
+    return "structlog" in sys.modules and bool(sys.modules["structlog"].is_configured())
+
+
 @cache
 def _log_sandbox_off(reason: str) -> None:
-    _log.warning("Chromium runs without its sandbox", reason=reason)
+    import structlog  # noqa: PLC0415 - decision 0140
+
+    structlog.get_logger(__name__).warning("Chromium runs without its sandbox", reason=reason)
 
 
 _INSIDE = {

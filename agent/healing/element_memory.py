@@ -19,8 +19,8 @@ from agent.healing.healer import HealerResult
 from agent.healing.identity_check import remove_parameter_values
 from agent.page.live_selectors import means_first_or_last, summarize_selector
 from agent.ports import HealCountersPort, LocatorCachePort
+from kb_schema.cached_locators import Locator
 from kb_schema.fingerprints import Fingerprint
-from kb_schema.run_storage import Locator
 from kb_schema.screens import UIElement
 from kb_schema.selectors import Selector
 

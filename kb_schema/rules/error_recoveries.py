@@ -14,10 +14,11 @@ from kb_schema.error_handling import ERRORS, ErrorRecovery, ErrorRule
 from kb_schema.errors import Problem, Severity
 from kb_schema.graph_documents import ErrorState
 from kb_schema.knowledge_base import KnowledgeBase
-from kb_schema.nested_models import list_models, walk
+from kb_schema.nested_models import ModelFinder, walk
 
 RULE = "error-handling"
 _CHECKED = (ErrorRule, ErrorRecovery, ErrorState)
+_FINDER = ModelFinder(*_CHECKED)
 _HTTP = re.compile(r"http_[1-5]\d\d")
 
 
@@ -26,7 +27,7 @@ def check(knowledge: KnowledgeBase) -> Iterator[Problem]:
     nodes = [
         (f"{document.kind}:{document.local_id}", path, node)
         for document in knowledge.documents()
-        if any(isinstance(each, _CHECKED) for each in list_models(document))
+        if _FINDER.find(document)
         for path, node in walk(document)
         if isinstance(node, _CHECKED)
     ]

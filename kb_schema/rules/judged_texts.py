@@ -12,11 +12,12 @@ from kb_schema.base import Document
 from kb_schema.conditions import BaseCondition, JudgedText
 from kb_schema.errors import Problem
 from kb_schema.knowledge_base import KnowledgeBase
-from kb_schema.nested_models import walk
+from kb_schema.nested_models import ModelFinder, walk
 from kb_schema.tasks import Task
 from kb_schema.workflows import Workflow
 
 RULE = "judged-texts"
+_FINDER = ModelFinder(JudgedText)
 _FIX = "add a condition beside it that needs no model, such as dom_contains, navigates_to or shows_success_message"
 _PLACE = "put it into a step's postconditions, or into success_criteria"
 
@@ -25,9 +26,9 @@ def check(knowledge: KnowledgeBase) -> Iterator[Problem]:
     """Yield a problem for each judged condition that stands alone, or elsewhere."""
     for kind, documents in knowledge.by_kind.items():
         for name, document in documents.items():
-            judged = [path for path, node in walk(document) if isinstance(node, JudgedText)]
-            if not judged:
+            if not _FINDER.find(document):
                 continue
+            judged = [path for path, node in walk(document) if isinstance(node, JudgedText)]
             beside = dict(_list_places(document))
             for path in judged:
                 place = path.rpartition("[")[0]

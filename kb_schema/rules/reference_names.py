@@ -43,9 +43,13 @@ class ReferenceNames:
         }
         self._fixes: dict[tuple[str, str], str] = {}
 
+    def lacks(self, kind: str, name: str) -> bool:
+        """Return whether `name` is not a known `kind`; templates are left to run time."""
+        return name not in self.known[kind] and "{" not in name
+
     def missing(self, kind: str, name: str | None, path: str) -> Iterator[Problem]:
         """Yield a problem if `name` is not a known `kind`; templates are left to run time."""
-        if name is None or "{" in name or name in self.known[kind]:
+        if name is None or not self.lacks(kind, name):
             return
         if (kind, name) not in self._fixes:  # one mistake may occur in thousands of places
             self._fixes[kind, name] = _fix(name, self.known[kind])

@@ -35,7 +35,7 @@ from kb_schema.graph_documents import (
 from kb_schema.io_specs import InputMapping, InputSpec
 from kb_schema.iterators import ItemAction
 from kb_schema.knowledge_base import KnowledgeBase
-from kb_schema.nested_models import json_names, list_models, walk
+from kb_schema.nested_models import ModelFinder, json_names, walk
 from kb_schema.presentation_flows import Segment
 from kb_schema.read_backs import ReadBack
 from kb_schema.rules.reference_checks import CHECKS, ReferenceCheck
@@ -85,12 +85,30 @@ def check(knowledge: KnowledgeBase) -> Iterator[Problem]:
     """Return a problem for each name in a document that refers to nothing."""
     names = ReferenceNames(knowledge)
     for document in knowledge.documents():
-        if not any(_problems(names, document, node, "") for node in list_models(document)):
+        if not any(_is_wrong(names, document, node) for node in _REFERRING.find(document)):
             continue
         where = f"{document.kind}:{document.local_id}"
         for path, node in walk(document):
             for problem in _problems(names, document, node, path):
                 yield Problem(problem.message, problem.path, where, fix=problem.fix, rule=RULE)
+
+
+_REFERRING = ModelFinder(*REFERENCES, *CHECKS)
+
+
+def _is_wrong(names: ReferenceNames, document: Document, node: BaseModel) -> bool:
+    """Return whether `_problems` finds any; without paths, since nearly every document has none."""
+    model = type(node)
+    for field, _, kind in references_of(model):
+        value = getattr(node, field)
+        if value is None:
+            continue
+        if isinstance(value, tuple):
+            if any(names.lacks(kind, name) for name in value):
+                return True
+        elif names.lacks(kind, value):
+            return True
+    return any(True for checked in _checks_of(model) for _ in checked(names, document, node, ""))
 
 
 def _problems(names: ReferenceNames, document: Document, node: BaseModel, path: str) -> list[Problem]:

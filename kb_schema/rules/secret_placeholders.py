@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
+from kb_schema.base import Document
 from kb_schema.errors import Problem
 from kb_schema.knowledge_base import KnowledgeBase
 from kb_schema.secret_placement import find_misplaced_secrets, may_mention_secret
 
 
-def check(knowledge: KnowledgeBase) -> Iterator[Problem]:
-    """Yield a problem for each `{secret:NAME}` in any text of any document."""
-    for document in (each for known in knowledge.by_kind.values() for each in known.values()):
-        for found in find_misplaced_secrets(document) if may_mention_secret(document) else ():
-            yield Problem(
-                f"{{secret:{found.name}}} is not allowed in knowledge",
-                path=found.path,
-                document=f"{document.kind}:{document.local_id}",
-                fix="make it an input of the task with `secret: true`, and type {" + found.name.lower() + "}",
-                rule="secret-placeholders",
-            )
+def check(knowledge: KnowledgeBase, without_secrets: Collection[tuple[str, str]] = ()) -> Iterator[Problem]:
+    """Yield a problem for each `{secret:NAME}` in any text of any document but those of `without_secrets` (kind, id)."""
+    for kind, documents in knowledge.by_kind.items():
+        for name, document in documents.items():
+            if (kind, name) not in without_secrets and may_mention_secret(document):
+                yield from _problems(document)
+
+
+def _problems(document: Document) -> Iterator[Problem]:
+    for found in find_misplaced_secrets(document):
+        yield Problem(
+            f"{{secret:{found.name}}} is not allowed in knowledge",
+            path=found.path,
+            document=f"{document.kind}:{document.local_id}",
+            fix="make it an input of the task with `secret: true`, and type {" + found.name.lower() + "}",
+            rule="secret-placeholders",
+        )

@@ -15,7 +15,7 @@ from kb_schema.errors import Problem
 from kb_schema.graph_documents import ErrorState, GlobalRecovery, GroupMembership, Transition
 from kb_schema.knowledge_base import KnowledgeBase
 from kb_schema.narration_marks import list_mark_names
-from kb_schema.nested_models import list_models
+from kb_schema.nested_models import ModelFinder
 from kb_schema.rules import check
 from kb_schema.rules.reference_names import ANY_ACTION, ANY_WORK
 from kb_schema.rules.references import list_references
@@ -26,6 +26,7 @@ from kb_schema.websites import Website
 DocumentKey = tuple[str, str]
 """Kind and local id."""
 
+_ERROR_STATES = ModelFinder(ErrorState)
 _KINDS_NAMED: Mapping[str, Sequence[str]] = {
     "screen": ("screen",),
     "task": ("task",),
@@ -93,7 +94,7 @@ def check_separately(
 
 def _error_names(document: Document | None) -> set[str]:
     """Return the errors that a document names for all of its website."""
-    models = () if document is None else list_models(document)
+    models = () if document is None else _ERROR_STATES.find(document)
     return {each.reason for each in models if isinstance(each, ErrorState)}
 
 

@@ -27,16 +27,15 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from kb_schema.observed_outcomes import (
-    ElementStats,
-    ElementUse,
-    ObservedStats,
-    Outcome,
-    RecoveryStats,
-    TransitionStats,
-)
-
 if TYPE_CHECKING:
+    from kb_schema.observed_outcomes import (
+        ElementStats,
+        ElementUse,
+        ObservedStats,
+        Outcome,
+        RecoveryStats,
+        TransitionStats,
+    )
     from kb_store.ports import StoreHealth
 
 HALF_LIFE_DAYS = 30.0
@@ -255,6 +254,8 @@ def element_subject(use: ElementUse) -> LearnedSubject:
 
 def element_use(name: str) -> ElementUse:
     """Return the element of a subject's name."""
+    from kb_schema.observed_outcomes import ElementUse  # noqa: PLC0415 - decision 0140
+
     screen_id, element_id, strategy = name.split("/")
     return ElementUse(screen_id=screen_id, element_id=element_id, strategy=strategy)
 
@@ -311,6 +312,8 @@ def merge_buckets(
 
 def compute_observed(tally: Tally, now: datetime, policy: DecayPolicy = DEFAULT_POLICY) -> ObservedStats:
     """Return a tally as of now. Mean and quantile do not change by decay."""
+    from kb_schema.observed_outcomes import ObservedStats  # noqa: PLC0415 - decision 0140
+
     left = policy.decay(day_of(now) - tally.day)
     known = tally.timed_weight * left > LEAST_WEIGHT
     return ObservedStats(
@@ -373,6 +376,8 @@ def expected_ms(authored: float, seen: ObservedStats | None) -> float:
 
 def transition_stats(tallies: Mapping[str, ObservedStats]) -> dict[str, TransitionStats]:
     """Return observations by name as those of transitions."""
+    from kb_schema.observed_outcomes import TransitionStats  # noqa: PLC0415 - decision 0140
+
     # Built from a checked model: there may be very many, so they are not validated again.
     return {
         name: TransitionStats.model_construct(transition_id=name, **seen.__dict__)
@@ -382,11 +387,15 @@ def transition_stats(tallies: Mapping[str, ObservedStats]) -> dict[str, Transiti
 
 def recovery_stats(tallies: Mapping[str, ObservedStats]) -> dict[str, RecoveryStats]:
     """Return observations by name as those of recovery edges."""
+    from kb_schema.observed_outcomes import RecoveryStats  # noqa: PLC0415 - decision 0140
+
     return {name: RecoveryStats(recovery_id=name, **dict(seen)) for name, seen in tallies.items()}
 
 
 def element_stats(tallies: Mapping[str, ObservedStats]) -> dict[ElementUse, ElementStats]:
     """Return observations by name as those of elements."""
+    from kb_schema.observed_outcomes import ElementStats  # noqa: PLC0415 - decision 0140
+
     uses = {element_use(name): seen for name, seen in tallies.items()}
     return {use: ElementStats(element=use, **dict(seen)) for use, seen in uses.items()}
 

@@ -66,7 +66,9 @@ def _encode_native(head: Mapping[str, Any], body: Mapping[str, Any]) -> bytes | 
         encoded = BSON.encode({**head, "body": to_values(body)})
     except (BSONError, OverflowError, UnicodeError, RecursionError):
         return None
-    suspicious = sum(map(encoded.count, _NESTED)) > MAX_DEPTH or _DOLLAR_KEY.search(encoded)
+    suspicious = sum(map(encoded.count, _NESTED)) > MAX_DEPTH or (
+        encoded.find(b"$") >= 0 and _DOLLAR_KEY.search(encoded)
+    )
     return None if suspicious and "text" in encode_body(body) else encoded
 
 

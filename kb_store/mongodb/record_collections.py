@@ -265,7 +265,8 @@ def _of(website_id: str, generation: int) -> dict[str, Any]:
 def _ends(record: KnowledgeRecord | EdgeRecord) -> dict[str, dict[str, str]]:
     if isinstance(record, KnowledgeRecord):
         return {}
+    source, target = record.source, record.target
     return {
-        end: {"kind": node.kind, "local_id": node.local_id}
-        for end, node in (("source", record.source), ("target", record.target))
+        "source": {"kind": source.kind, "local_id": source.local_id},
+        "target": {"kind": target.kind, "local_id": target.local_id},
     }

@@ -15,6 +15,7 @@ from pymongo import ASCENDING, DESCENDING, IndexModel, ReturnDocument
 from pymongo.errors import BulkWriteError, DuplicateKeyError
 
 from kb_schema.base import Model
+from kb_schema.cached_locators import Locator
 from kb_schema.run_records import Artifact, Metric, RunEnding, RunStatus, StoredRun, StoredStep
 from kb_schema.run_storage import (
     CHECKPOINT_TTL_S,
@@ -27,7 +28,6 @@ from kb_schema.run_storage import (
     RATE_TTL_S,
     Checkpoint,
     JournalEntry,
-    Locator,
     StoredEvent,
     TooManyCheckpoints,
 )

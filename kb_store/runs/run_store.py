@@ -21,11 +21,11 @@ from kb_schema.run_storage import (
     Checkpoint,
     CheckpointTooLarge,
     JournalEntry,
-    Locator,
     StoredEvent,
 )
 
 if TYPE_CHECKING:
+    from kb_schema.cached_locators import Locator
     from kb_schema.kept_values import KeptValue
     from kb_schema.lessons import Lesson, LessonKey
     from kb_store.ports import StoreHealth
@@ -243,15 +243,15 @@ def rate_of(now: float, previous: int, current: int) -> float:
 
 M = TypeVar("M", bound=Model)
 
-FREE_JSON: Mapping[type[Model], frozenset[str]] = {
-    StoredRun: frozenset({"outputs"}),
-    RunEnding: frozenset({"outputs"}),
-    Locator: frozenset({"selector"}),
-    Checkpoint: frozenset({"state"}),
-    JournalEntry: frozenset({"details"}),
-    StoredEvent: frozenset({"data"}),
+FREE_JSON: Mapping[str, frozenset[str]] = {
+    "StoredRun": frozenset({"outputs"}),
+    "RunEnding": frozenset({"outputs"}),
+    "Locator": frozenset({"selector"}),
+    "Checkpoint": frozenset({"state"}),
+    "JournalEntry": frozenset({"details"}),
+    "StoredEvent": frozenset({"data"}),
 }
-"""Fields that may hold any JSON.
+"""Name of a model -> its fields that may hold any JSON.
 
 They are kept as text, because a key may be anything (a NUL, `$set`, a dot, a number of forty digits), which
 no database accepts as a field name or value.
@@ -260,7 +260,7 @@ no database accepts as a field name or value.
 
 def flatten_model(model: Model) -> dict[str, Any]:
     """Return a model as strings, numbers, times and None, to bind or to store as a document."""
-    free = set(FREE_JSON.get(type(model), ()))
+    free = set(FREE_JSON.get(type(model).__name__, ()))
     values = model.model_dump(mode="python", exclude=free)
     for name, given in model.model_dump(mode="json", include=free).items():
         values[name] = json.dumps(given, separators=(",", ":"))
@@ -271,7 +271,7 @@ def flatten_model(model: Model) -> dict[str, Any]:
 def unflatten_model(kind: type[M], values: Mapping[str, Any]) -> M:
     """Return the model of stored values; unknown fields are left out."""
     known = {name: value for name, value in values.items() if name in kind.model_fields}
-    for name in FREE_JSON.get(kind, frozenset()):
+    for name in FREE_JSON.get(kind.__name__, frozenset()):
         known[name] = json.loads(known[name])
     return kind.model_validate(known)
 

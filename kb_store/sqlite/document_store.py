@@ -13,7 +13,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from kb_store.errors import LeaseLost, LoadConflict, StoreError
-from kb_store.knowledge_records import KnowledgeRecord, body_text
+from kb_store.knowledge_records import KnowledgeRecord, StoredBody, body_text
 from kb_store.ports import Counts, Generation, GenerationPin, LeaseOwner, LoadLease, StoreHealth
 from kb_store.sqlite.database import PAGE, SqliteDatabase, to_text
 from kb_store.sqlite.record_changes import find_rows, with_change, write_changes
@@ -216,7 +216,7 @@ class SqliteDocumentStore:
         while True:
             rows = await self._database.rows(query, (website_id, generation, *after, PAGE))
             for kind, local_id, body in rows:
-                yield KnowledgeRecord(kind, local_id, json.loads(body))
+                yield KnowledgeRecord(kind, local_id, StoredBody(body))
             if len(rows) < PAGE:
                 return
             after = rows[-1][:2]

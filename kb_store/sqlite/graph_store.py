@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from kb_store.knowledge_records import EdgeEnd, EdgeRecord, KnowledgeRecord, body_text
+from kb_store.knowledge_records import EdgeEnd, EdgeRecord, KnowledgeRecord, StoredBody, body_text
 from kb_store.sqlite.database import PAGE, SqliteDatabase
 from kb_store.sqlite.document_store import decode_row, health_of, raw_rows
 from kb_store.sqlite.record_changes import WRITE_EDGE, edge_row
@@ -60,7 +59,7 @@ class SqliteGraphStore:
             "AND (kind, local_id) > (?, ?) ORDER BY kind, local_id LIMIT ?"
         )
         async for kind, local_id, body in self._pages(query, website_id, generation):
-            yield KnowledgeRecord(kind, local_id, json.loads(body))
+            yield KnowledgeRecord(kind, local_id, StoredBody(body))
 
     async def edges(self, website_id: str, generation: int) -> AsyncIterator[EdgeRecord]:
         """Read in pages."""
@@ -70,7 +69,7 @@ class SqliteGraphStore:
             "ORDER BY kind, local_id LIMIT ?"
         )
         async for kind, local_id, *ends, body in self._pages(query, website_id, generation):
-            yield EdgeRecord(kind, local_id, EdgeEnd(*ends[:2]), EdgeEnd(*ends[2:]), json.loads(body))
+            yield EdgeRecord(kind, local_id, EdgeEnd(*ends[:2]), EdgeEnd(*ends[2:]), StoredBody(body))
 
     async def raw_records(self, website_id: str, generation: int) -> RawRecords:
         """Read all in one transaction."""

@@ -23,7 +23,6 @@ from kb_schema.run_storage import (
     RATE_TTL_S,
     Checkpoint,
     JournalEntry,
-    Locator,
     StoredEvent,
     TooManyCheckpoints,
 )
@@ -44,6 +43,7 @@ from kb_store.sqlite.run_leases import SqliteRunLeases
 from kb_store.sqlite.service_record_store import SqliteServiceRecordStore
 
 if TYPE_CHECKING:
+    from kb_schema.cached_locators import Locator
     from kb_store.ports import StoreHealth
 
 M = TypeVar("M", bound=Model)
@@ -346,6 +346,8 @@ class SqliteRunStore:
 
     async def locator(self, website_id: str, url: str, element: str) -> Locator | None:
         """Read by the primary key."""
+        from kb_schema.cached_locators import Locator  # noqa: PLC0415 - decision 0140
+
         found = await self._models(
             Locator,
             "SELECT * FROM locators WHERE website_id = :website_id AND url = :url AND element = :element "

@@ -7,8 +7,6 @@ from urllib.parse import urlsplit
 from kb_schema import url_patterns
 from kb_schema.websites import Website
 
-LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
-
 
 def resolve_base_url(website: Website, url: str, given: str | None) -> str:
     """Return the base URL that was given or configured, else the authored one. Without a final `/`.
@@ -35,6 +33,6 @@ def is_foreign(website: Website, url: str, base: str) -> bool:
 
 def _on_loopback(url: str) -> bool:
     try:
-        return urlsplit(url).hostname in LOOPBACK
+        return urlsplit(url).hostname in url_patterns.LOOPBACK
     except ValueError:  # `http://[` and the like
         return False

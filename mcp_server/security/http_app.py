@@ -30,7 +30,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from mcp_server.identification.base_urls import LOOPBACK
+from kb_schema.url_patterns import LOOPBACK
 from mcp_server.identification.snapshot_limits import MAX_BYTES
 from mcp_server.security.access_scopes import READ, SCOPES, WRITE
 from mcp_server.security.key_lockout import KeyLockout

@@ -25,6 +25,16 @@ WebsiteId = Annotated[
 ]
 
 
+KnowledgeFolder = Annotated[
+    Path,
+    typer.Argument(
+        metavar="DIR",
+        help="A folder with [bold]website.yaml[/] and [bold]screens/[/], [bold]tasks/[/], ...",
+        show_default=False,
+    ),
+]
+
+
 def check_base_url(url: str | None) -> str | None:
     """Return the URL as it is. Raises `UserError` if it is no web address."""
     if url is not None and not is_web_address(url):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -15,7 +15,9 @@ from loaders.markup_escapes import format_count, one_line, with_hidden
 if TYPE_CHECKING:
     from loaders.diffs.knowledge_diff import ValueChange
 
-__all__ = ["format_count", "print_json"]
+__all__ = ["AsJson", "format_count", "print_json"]
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
 def print_json(console: Console, data: Any) -> None:

@@ -24,7 +24,7 @@ from loaders.edits.splitting import split as split_screen
 from loaders.files.folder_changes import write_new_knowledge
 from loaders.markup_escapes import one_line
 from periplus.commands.command_options import StoredWebsite, choose_import_budget
-from periplus.commands.command_output import format_change, format_count, print_json
+from periplus.commands.command_output import AsJson, format_change, format_count, print_json
 from periplus.errors import UserError
 from periplus.foreign_input import read_foreign
 from periplus.knowledge_edits import MakeEdit, store_edit
@@ -52,7 +52,6 @@ Kind = Annotated[
         show_default=False,
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 out = CommandConsole()
 

@@ -32,7 +32,7 @@ from loaders.files.folder_changes import FolderChangeReport, apply_changes
 from loaders.files.proposal_files import read_proposals, write_proposals
 from loaders.markup_escapes import one_line
 from periplus.commands.command_options import choose_import_budget
-from periplus.commands.command_output import format_change, print_json
+from periplus.commands.command_output import AsJson, format_change, print_json
 from periplus.errors import UserError
 from periplus.foreign_input import read_foreign
 from periplus.store_selection import ArangoUrl, MongoUrl, open_selected_stores
@@ -47,7 +47,6 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Website = Annotated[
     str | None,
     typer.Option("--website", "-w", metavar="ID", help="Only proposals of this website.", show_default=False),

@@ -32,8 +32,8 @@ from loaders.markup_escapes import one_line
 from mcp_server.knowledge.compiled_view import compile_view
 from mcp_server.signature_checks.signature_trial import SignatureTrial, TriedPage, try_signature
 from periplus.commands.command_options import StoredWebsite, choose_import_budget
-from periplus.commands.command_output import format_count, print_json
-from periplus.commands.kb_edit import AsJson, DryRun, Folder, run_edit
+from periplus.commands.command_output import AsJson, format_count, print_json
+from periplus.commands.kb_edit import DryRun, Folder, run_edit
 from periplus.errors import UserError
 from periplus.exploration.map_folder import MAPS, MapFolder
 from periplus.foreign_input import read_foreign

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import AbstractAsyncContextManager
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.box import SIMPLE_HEAD
@@ -14,7 +14,7 @@ from rich.table import Table
 from kb_schema.run_records import RunStatus
 from kb_store import Stores, StoreStatus, WebsiteStatus, store_status
 from kb_store.status import UnversionedCounts, UnversionedStores
-from periplus.commands.command_output import format_count, print_json
+from periplus.commands.command_output import AsJson, format_count, print_json
 from periplus.exit_codes import ExitCode
 from periplus.run_store_adapters import open_unprepared_run_store
 from periplus.store_selection import ArangoUrl, MongoUrl, open_unprepared_stores
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from kb_store.learned.learned_numbers import SubjectKind
     from kb_store.runs.run_store import RunStore
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 UNFINISHED = "unfinished"
 """The status shown for runs that are running or were killed."""

@@ -23,7 +23,7 @@ from kb_store.store_copy import (
     copy_website,
 )
 from kb_store.store_setup import CollectionSetup, PreparableStore, initialise
-from periplus.commands.command_output import format_count, print_json
+from periplus.commands.command_output import AsJson, format_count, print_json
 from periplus.errors import UserError
 from periplus.run_store_adapters import open_unprepared_run_store
 from periplus.store_selection import (
@@ -36,7 +36,6 @@ from periplus.store_selection import (
 from periplus.terminal.command_console import CommandConsole
 from periplus.website_selection import list_websites
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 PLACE = "embedded:DIR or mongodb://HOST/DATABASE"
 
 out = CommandConsole()

@@ -30,7 +30,6 @@ ListedWebsite = Annotated[
         autocompletion=complete_websites,
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
 def read_website(website: str | None, mongodb_url: str | None, arangodb_url: str | None) -> KnowledgeBase:

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 import uvicorn
 
+from kb_schema.url_patterns import LOOPBACK
 from kb_store import Stores
 from kb_store.runs.run_store import RunStore
-from mcp_server.identification.base_urls import LOOPBACK
 from mcp_server.knowledge.store_source import StoreSource
 from mcp_server.knowledge.view_cache import ViewCache
 from mcp_server.paths.path_engines import PathEngines

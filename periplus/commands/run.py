@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
-from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
-from rich.markup import escape
 
-from kb_schema.objectives import Objective
-from kb_schema.read_backs import ReadBackStatus
 from periplus.commands.command_options import (
     AllowRemoteCdp,
     BaseUrl,
@@ -33,43 +28,24 @@ from periplus.commands.command_options import (
     parse_inputs,
 )
 from periplus.commands.id_completion import complete_runs, complete_screens, complete_tasks
+from periplus.commands.run_options import RunOptions, StoreContexts
 from periplus.errors import UserError
 from periplus.exit_codes import ExitCode, exit_code_for
-from periplus.language_model import load_inferencer
-from periplus.output_folder import check_output_folder, open_output_folder
-from periplus.run_store_adapters import LAST, find_run, open_run_store
-from periplus.runs.begun_run import check_last_run_recorded, note_begun_run
-from periplus.runs.run_checks import check_run_request
-from periplus.runs.run_plan import RunPlan, build_run_plan, print_run_plan
-from periplus.runs.run_report import print_run_result
-from periplus.runs.run_undo import UndoReport, print_undo_report, undo_run
+from periplus.output_folder import check_output_folder
+from periplus.run_store_adapters import LAST, open_run_store
+from periplus.runs.plain_request import is_plain_request
 from periplus.runs.sentence_tasks import is_sentence
-from periplus.runs.task_runs import (
-    RESULT,
-    TaskRunRequest,
-    TaskRunResources,
-    build_resume_request,
-    execute_task_run,
-)
-from periplus.session_setup import BrowserOptions, open_working_context
+from periplus.session_setup.browser_ahead import browser_ahead
 from periplus.settings import load_settings
 from periplus.store_selection import ArangoUrl, MongoUrl, open_selected_stores
 from periplus.terminal.command_console import CommandConsole
-from periplus.terminal.live_view import RunLiveView, find_terminal_prompts
 from periplus.website_selection import list_websites, select_website
 
 if TYPE_CHECKING:
-    from playwright.async_api import BrowserContext, StorageState
-
-    from agent.inferencer import ModelInferencer
+    from kb_schema.read_backs import ReadBackStatus
     from kb_schema.run_records import RunResult
     from kb_store import Stores
-    from kb_store.runs.run_store import RunStore
     from periplus.commands.run_sentence import SentenceChoice
-    from periplus.runs.sentence_jobs import SentenceJob
-
-StoreContexts = tuple[AbstractAsyncContextManager["Stores"], AbstractAsyncContextManager["RunStore"]]
-"""The contexts that open the knowledge stores and the run store."""
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
@@ -247,7 +223,7 @@ def run(
     Exit codes: 0 done, 1 failed, 2 an error to correct, 3 a person is needed, 4 partly done, 5 unverified.
     """
     console = CommandConsole(stderr=as_json)
-    asked = _RunOptions(
+    asked = RunOptions(
         task,
         goal,
         resume,
@@ -289,16 +265,20 @@ def run(
             fix="leave them out, or give a sentence instead of a task's id",
         )
     if plan and asked.job is not None:
-        console.print(escape(asked.job.plan.describe()), soft_wrap=True, highlight=False)
+        console.print(asked.job.plan.describe(), soft_wrap=True, highlight=False, markup=False)
         return
     if plan:
-        _show_plan(asked, open_selected_stores(mongodb_url, arangodb_url), console, as_json=as_json)
+        from periplus.commands.run_performance import show_plan  # noqa: PLC0415 - decision 0140
+
+        show_plan(asked, open_selected_stores(mongodb_url, arangodb_url), console, as_json=as_json)
         return
     moment = datetime.now().astimezone()
     folder = check_output_folder(out or Path("out") / f"run-{asked.name}-{moment:%Y%m%d-%H%M%S}")
     store_contexts = open_selected_stores(mongodb_url, arangodb_url), open_run_store(mongodb_url)
     if undo is not None:
-        report = asyncio.run(_undo(asked, folder, console, store_contexts))
+        from periplus.commands.run_performance import print_undo_report, undo_last_or_named  # noqa: PLC0415 - decision 0140
+
+        report = asyncio.run(undo_last_or_named(asked, folder, console, store_contexts))
         print_undo_report(report, console, as_json=as_json)
         if not report.complete:
             raise typer.Exit(ExitCode.FAILED)
@@ -329,88 +309,24 @@ def run(
     if as_json:
         typer.echo(result.model_dump_json(indent=2))
     else:
+        from periplus.runs.run_report import print_run_result  # noqa: PLC0415 - decision 0140
+        from periplus.runs.task_runs import RESULT  # noqa: PLC0415
+
         print_run_result(console, result, folder / RESULT)
     code = exit_code_for(result.status, allow_unverified=allow_unverified)
     if code is not ExitCode.DONE:
         raise typer.Exit(code)
 
 
-@dataclass(frozen=True, slots=True)
-class _RunOptions:
-    """The options of the command line."""
-
-    task: str | None
-    goal: str | None
-    resume: str | None
-    undo: str | None
-    values: Mapping[str, str]
-    website: str | None
-    base_url: str | None
-    browser: BrowserOptions
-    decided: ReadBackStatus | None
-    """Whether the uncertain step took effect, according to the person."""
-    step_timeout_s: float | None
-    objective: Objective | None
-    model: str | None = None
-    """The language model that `--model` names."""
-    page_text: bool | None = None
-    pictures: bool = True
-    trace: bool = False
-    opened: ModelInferencer | None = None
-    """The model, if it was asked for a plan already: the run has one budget."""
-    job: SentenceJob | None = None
-    """A job in words that no task does."""
-
-    def meaning(self, choice: SentenceChoice) -> _RunOptions:
-        """Return the options with what a sentence means; values of `--input` win."""
-        task_id = None if choice.task is None else choice.task.task_id
-        return replace(
-            self,
-            task=task_id,
-            website=choice.website_id,
-            job=choice.job,
-            opened=choice.model,
-            values={**choice.values, **self.values},
-        )
-
-    @property
-    def name(self) -> str:
-        """Return a name for the output folder."""
-        if self.resume is not None or self.undo is not None:
-            return f"resume-{self.resume}" if self.undo is None else f"undo-{self.undo}"
-        return "sentence" if self.job is not None else self.task or f"to-{self.goal}"
-
-
-def _show_plan(
-    asked: _RunOptions, opening: AbstractAsyncContextManager[Stores], console: Console, *, as_json: bool
-) -> None:
-    """Print what would be run. Raises `UserError` for a run that exists already."""
-    if asked.resume is not None or asked.undo is not None:
-        raise UserError(
-            "--plan is for new runs", fix="leave out --resume and --undo; `periplus runs show RUN`"
-        )
-
-    async def build() -> RunPlan:
-        async with opening as stores:
-            website_id = select_website(asked.website, await list_websites(stores))
-            return await build_run_plan(
-                TaskRunRequest(website_id, asked.task, goal=asked.goal, values=asked.values), stores
-            )
-
-    found = asyncio.run(build())
-    if as_json:
-        typer.echo(found.model_dump_json(indent=2))
-    else:
-        print_run_plan(console, found)
-
-
 def _parse_happened(happened: bool | None) -> ReadBackStatus | None:
     if happened is None:
         return None
+    from kb_schema.read_backs import ReadBackStatus  # noqa: PLC0415 - decision 0140
+
     return ReadBackStatus.HAPPENED if happened else ReadBackStatus.DID_NOT_HAPPEN
 
 
-def _check(asked: _RunOptions) -> None:
+def _check(asked: RunOptions) -> None:
     """Raise `UserError` if the options name nothing to do, or contradict each other."""
     named = [
         name
@@ -445,79 +361,20 @@ def _check(asked: _RunOptions) -> None:
         raise UserError("--it-happened and --it-did-not need --resume", fix="also give --resume RUN")
 
 
-async def _build_run_request(asked: _RunOptions, stores: Stores, runs: RunStore) -> TaskRunRequest:
-    """Return what to run. Raises `UserError` for an unknown website or run."""
-    if asked.resume is not None:
-        if asked.resume == LAST:
-            await check_last_run_recorded(load_settings().data_dir, runs)
-        resumed = build_resume_request(
-            await find_run(runs, asked.resume),
-            base_url=asked.base_url,
-            values=asked.values,
-            decided=asked.decided,
-            goal=asked.goal,
-        )
-        return replace(resumed, step_timeout_s=asked.step_timeout_s, objective=asked.objective)
-    known = await list_websites(stores)
-    website_id = select_website(asked.website, known)
-    return TaskRunRequest(
-        website_id,
-        asked.task,
-        goal=asked.goal,
-        base_url=asked.base_url,
-        values=asked.values,
-        step_timeout_s=asked.step_timeout_s,
-        objective=asked.objective,
-        job=asked.job,
-    )
-
-
-async def _run(
-    asked: _RunOptions, folder: Path, console: Console, store_contexts: StoreContexts
-) -> RunResult:
+async def _run(asked: RunOptions, folder: Path, console: Console, store_contexts: StoreContexts) -> RunResult:
+    """Run it. What a run needs is imported in a thread, while the browser starts (decision 0202)."""
     opening, run_store = store_contexts
-    async with opening as stores, run_store as runs:
-        run_request = await _build_run_request(asked, stores, runs)
-        view = RunLiveView(console, f"{run_request.website_id}: {run_request.subject}")
-        resources = _build_run_resources(asked, stores, runs, folder, view, console)
-        if not run_request.carries_on:
-            run_request = await check_run_request(run_request, stores, resources.asker)
-            note_begun_run(load_settings().data_dir, run_request.run_id, run_request.subject)
-        with open_output_folder(folder), view:
-            return await execute_task_run(run_request, resources)
+    async with opening as stores, run_store as runs, browser_ahead(asked.browser) as browser:
+        if await _is_plain(asked, stores):
+            browser.start()
+        performing = await asyncio.to_thread(import_module, "periplus.commands.run_performance")
+        performed: RunResult = await performing.perform_run(asked, folder, console, (stores, runs), browser)
+        return performed
 
 
-async def _undo(
-    asked: _RunOptions, folder: Path, console: Console, store_contexts: StoreContexts
-) -> UndoReport:
-    opening, run_store = store_contexts
-    async with opening as stores, run_store as runs:
-        run = await find_run(runs, asked.undo or LAST, but=frozenset({"undo"}))
-        title = f"{run.website_id}: undoing {run.subject}"
-        with open_output_folder(folder), RunLiveView(console, title) as view:
-            resources = _build_run_resources(asked, stores, runs, folder, view, console)
-            return await undo_run(run, resources, base_url=asked.base_url, values=asked.values)
-
-
-def _build_run_resources(
-    asked: _RunOptions, stores: Stores, runs: RunStore, folder: Path, view: RunLiveView, console: Console
-) -> TaskRunResources:
-    def browsers(storage: StorageState | None) -> AbstractAsyncContextManager[BrowserContext]:
-        return open_working_context(asked.browser, storage)
-
-    def note(text: str) -> None:
-        console.print(f"[yellow]{escape(text)}[/]", soft_wrap=True)
-
-    return TaskRunResources(
-        stores,
-        runs,
-        browsers,
-        folder,
-        asker=find_terminal_prompts(view),
-        listeners=[view],
-        note=note,
-        model=asked.opened or load_inferencer("plan", asked.model),
-        page_text=asked.page_text,
-        pictures=asked.pictures,
-        playwright_trace=asked.trace,
-    )
+async def _is_plain(asked: RunOptions, stores: Stores) -> bool:
+    """Return whether the check of the request will certainly accept it, so that the browser may be started before."""
+    if asked.task is None or asked.goal is not None or asked.resume is not None or asked.job is not None:
+        return False
+    website_id = select_website(asked.website, await list_websites(stores))
+    return await is_plain_request(stores, website_id, asked.task, asked.values)

@@ -15,6 +15,7 @@ from rich.table import Table
 
 from agent.presentation.visitor.visitor_analytics import DemoVisit, SegmentVisit
 from kb_schema.run_records import Artifact, Metric, RunStatus, StoredRun, StoredStep
+from periplus.commands.command_output import AsJson
 from periplus.commands.id_completion import complete_runs
 from periplus.commands.runs_answer import answer
 from periplus.commands.runs_leads import leads
@@ -62,7 +63,6 @@ app = typer.Typer(
 OfWebsite = Annotated[
     str | None, typer.Option("--website", "-w", metavar="ID", help="Only runs of this website.")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 app.command("answer")(answer)
 app.command("leads")(leads)

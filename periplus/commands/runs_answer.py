@@ -11,7 +11,8 @@ import typer
 from kb_schema import KnowledgeBase
 from loaders.edits.answer_edit import add_answer
 from loaders.edits.knowledge_edit import KnowledgeEdit
-from periplus.commands.kb_edit import AsJson, DryRun, run_edit
+from periplus.commands.command_output import AsJson
+from periplus.commands.kb_edit import DryRun, run_edit
 from periplus.demos.demo_measurements import UnansweredRequest, list_unanswered
 from periplus.errors import UserError
 from periplus.run_store_adapters import open_run_store

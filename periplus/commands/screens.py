@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import typer
 
-from periplus.commands.knowledge_listing import AsJson, ListedWebsite, print_listing, read_website
+from periplus.commands.command_output import AsJson
+from periplus.commands.knowledge_listing import ListedWebsite, print_listing, read_website
 from periplus.store_selection import ArangoUrl, MongoUrl
 from periplus.terminal.command_console import CommandConsole
 

@@ -10,8 +10,8 @@ from typing import Annotated
 
 import typer
 
+from kb_schema.url_patterns import LOOPBACK
 from kb_store.audit.audit_recorder import set_actor
-from mcp_server.identification.base_urls import LOOPBACK
 from periplus.exploration.map_folder import MAPS
 from periplus.log_setup import log_to_stderr
 from periplus.mcp_settings import load_mcp_settings

@@ -11,9 +11,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from kb_store import Stores, read_knowledge
-from periplus.commands.command_output import print_json
+from periplus.commands.command_output import AsJson, print_json
 from periplus.commands.id_completion import complete_workflows
-from periplus.commands.knowledge_listing import AsJson, ListedWebsite, print_listing
+from periplus.commands.knowledge_listing import ListedWebsite, print_listing
 from periplus.store_selection import ArangoUrl, MongoUrl, open_selected_stores
 from periplus.synthesis.published_versions import PublishedVersion, list_versions, roll_back
 from periplus.synthesis.workflow_synthesis import SynthesisSite

@@ -23,7 +23,7 @@ from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from kb_schema.base import Model
-from mcp_server.identification.base_urls import LOOPBACK
+from kb_schema.url_patterns import LOOPBACK
 from mcp_server.security.access_scopes import READ, REVIEW, WRITE, AccessScope
 from mcp_server.security.http_openers import build_opener
 from mcp_server.security.oauth_tokens import (

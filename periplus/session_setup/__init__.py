@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING
 from kb_schema.public_names import import_on_use
 
 if TYPE_CHECKING:
-    from periplus.session_setup.browser_options import BrowserOptions
-    from periplus.session_setup.browser_start import (
+    from periplus.session_setup.browser_contexts import (
         open_browser_context,
         open_fresh_context,
         open_working_context,
-        start_browser,
     )
+    from periplus.session_setup.browser_options import BrowserOptions
+    from periplus.session_setup.browser_start import start_browser
     from periplus.session_setup.sessions import open_session
 
 _MODULES = {
     "BrowserOptions": "browser_options",
-    "open_browser_context": "browser_start",
-    "open_fresh_context": "browser_start",
+    "open_browser_context": "browser_contexts",
+    "open_fresh_context": "browser_contexts",
     "open_session": "sessions",
-    "open_working_context": "browser_start",
+    "open_working_context": "browser_contexts",
     "start_browser": "browser_start",
 }
 

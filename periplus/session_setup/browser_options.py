@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from mcp_server.identification.base_urls import LOOPBACK
+from kb_schema.url_patterns import LOOPBACK
 from periplus.errors import UserError
 
 

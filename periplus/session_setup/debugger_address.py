@@ -11,7 +11,7 @@ import json
 from http.client import HTTPException
 from urllib.parse import urlsplit
 
-from mcp_server.identification.base_urls import LOOPBACK
+from kb_schema.url_patterns import LOOPBACK
 from mcp_server.security.http_openers import build_opener
 from periplus.errors import UserError
 

@@ -17,9 +17,9 @@ from urllib.parse import quote, urlsplit
 from xml.sax.saxutils import escape, quoteattr
 
 from agent.media.media_tools import MediaInputError
+from kb_schema.url_patterns import LOOPBACK
 
 ELEVENLABS_RATE = 22_050
-LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 from agent.events import Event
 from agent.execution.stop_request import StopRequest
 from kb_schema.owner_folders import make_owner_folder
+from kb_schema.url_patterns import LOOPBACK
 from kb_schema.verification import Requirement, VerdictReport
 from kb_schema.websites import Website
 from kb_store import Stores
 from kb_store.runs.run_store import RunStore
 from mcp_server.errors import KnowledgeServerError
-from mcp_server.identification.base_urls import LOOPBACK
 from mcp_server.knowledge.store_source import StoreSource
 from mcp_server.knowledge.view_cache import ViewCache
 from mcp_server.security.bearer_tokens import FileTokenVerifier, TokenSetupError

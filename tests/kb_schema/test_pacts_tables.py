@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kb_schema import run_storage
+from kb_schema.cached_locators import Locator
 from kb_schema.run_records import Artifact, Metric, StoredRun, StoredStep
-from kb_schema.run_storage import Locator
 
 # PACTS's `req_id` of a step, an artifact or a metric is the run's: `run_id` names a run everywhere and
 # `req_id` the requirement it verified (DESIGN 11). Its serial ids are keys of what is told apart.

@@ -14,11 +14,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kb_schema.cached_locators import Locator
 from kb_schema.fingerprints import Fingerprint
 from kb_schema.observed_outcomes import ElementUse, Outcome
 from kb_schema.proposals import Proposal, Support
 from kb_schema.run_records import Artifact, Metric, RunEnding, StoredRun, StoredStep
-from kb_schema.run_storage import Checkpoint, JournalEntry, Locator, StoredEvent
+from kb_schema.run_storage import Checkpoint, JournalEntry, StoredEvent
 from kb_schema.selectors import css
 from kb_store import Stores, load_knowledge, open_stores, read_knowledge
 from kb_store.learned.learned_numbers import CountedId, LearnedSubject, merge, tally_of, utc_now

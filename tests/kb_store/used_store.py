@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
+from kb_schema.cached_locators import Locator
 from kb_schema.observed_outcomes import ElementUse, Outcome
 from kb_schema.proposals import Proposal, SelectorChange, Support, proposal_id
 from kb_schema.run_records import RunEnding, StoredRun
-from kb_schema.run_storage import Locator
 from kb_schema.selectors import css
 from kb_store import open_stores
 from kb_store.store_factory import open_runs

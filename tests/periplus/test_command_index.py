@@ -81,12 +81,16 @@ def test_help_from_the_index_is_the_help_of_the_command(path, capsys):
     assert _help(read_indexed_app(path[0]), path, capsys) == _help(real, path, capsys)
 
 
-def _main_without_more(*arguments, environment=None):
-    """Run the command line in a process of its own; return its output and what it imported that it may not."""
+def _main_without_more(*arguments, environment=None, first=""):
+    """Run the command line in a process of its own; return its output and what it imported that it may not.
+
+    `first`: code that is run before.
+    """
     code = (
         "import atexit, json, sys\n"
         "before = set(sys.modules)\n"
         "atexit.register(lambda: print('MODULES', json.dumps(sorted(set(sys.modules) - before))))\n"
+        f"{first}\n"
         "from periplus.cli import main\n"
         f"main({list(arguments)!r})"
     )
@@ -170,13 +174,11 @@ OF_STATUS = {
         "kb_schema.collection_pause",
         "kb_schema.errors",
         "kb_schema.owner_folders",
-        "kb_schema.fingerprints",
         "kb_schema.kept_values",
         "kb_schema.operating_system",
     ),
-    *("kb_schema.lessons", "kb_schema.model_use", "kb_schema.objectives", "kb_schema.observed_outcomes"),
-    *("kb_schema.public_names", "kb_schema.run_records", "kb_schema.run_storage", "kb_schema.selectors"),
-    *("kb_schema.templates", "kb_schema.text_similarity"),
+    *("kb_schema.lessons", "kb_schema.model_use", "kb_schema.objectives"),
+    *("kb_schema.public_names", "kb_schema.run_records", "kb_schema.run_storage"),
 }
 """What `kb status` may import beside `kb_store`, `periplus` and what a help page imports: no model of a document."""
 OF_OTHER_COMMANDS = (
@@ -186,11 +188,30 @@ OF_OTHER_COMMANDS = (
 """What `run` with the id of a task may not import."""
 
 
-def _run_beside_a_store(folder, *arguments):
+BESIDE_A_LOAD = (
+    *("jinja2", "langgraph", "mcp", "mcp_server", "networkx", "playwright", "web_pages"),
+    *("agent.execution", "agent.verification", "loaders.bridges", "loaders.diffs", "periplus.commands.kb_"),
+)
+"""What `kb load` may not import; `periplus.commands.kb_load` alone is its own."""
+OF_RUNS = (
+    *("agent.events", "agent.execution", "agent.healing", "agent.locators", "agent.page", "agent.session"),
+    *("kb_schema.conditions", "kb_schema.tasks", "mcp", "mcp_server", "mcp_types", "structlog", "web_pages"),
+    "periplus.runs.task_runs",
+)
+"""What `run` may not import before the browser is asked for: what performs a run, the knowledge server, models of documents."""
+_STOPPED = """
+import periplus.commands.run, periplus.errors
+def stop(name):
+    raise periplus.errors.UserError(f"stopped before {name}", fix="none")
+periplus.commands.run.import_module = stop
+"""
+
+
+def _run_beside_a_store(folder, *arguments, first=""):
     environment = {**os.environ, "PERIPLUS_DATA_DIR": str(folder)}
     loaded = [sys.executable, "-m", "periplus", "kb", "load", "seeds/spadeworks/kb"]
     subprocess.run(loaded, check=True, capture_output=True, env=environment)
-    return _main_without_more(*arguments, environment=environment)
+    return _main_without_more(*arguments, environment=environment, first=first)
 
 
 def test_the_status_of_a_loaded_store_needs_no_model_of_a_document(tmp_path):
@@ -215,6 +236,22 @@ def test_a_run_of_a_task_needs_nothing_of_sentences_synthesis_and_verification(t
     code, _, err, more = _run_beside_a_store(tmp_path, "run", "no_such_task")
     assert (code, "no task 'no_such_task'" in err) == (2, True)
     assert [each for each in more if each.startswith(OF_OTHER_COMMANDS)] == []
+
+
+def test_a_run_asks_for_its_browser_before_it_imports_what_performs_it(tmp_path):
+    given = [f"--input={each}" for each in ("agent_name=Ada", "email=a@b.example", "password=x")]
+    code, _, err, more = _run_beside_a_store(tmp_path, "run", "create_agent", *given, first=_STOPPED)
+    assert (code, "stopped before periplus.commands.run_performance" in err) == (2, True)
+    assert "playwright.async_api" in more
+    assert [each for each in more if each.startswith(OF_RUNS)] == []
+
+
+def test_a_load_needs_nothing_of_the_commands_beside_it(tmp_path):
+    environment = {**os.environ, "PERIPLUS_DATA_DIR": str(tmp_path)}
+    code, out, _, more = _main_without_more("kb", "load", "seeds/spadeworks/kb", environment=environment)
+    assert (code, "loaded spadeworks" in out) == (0, True)
+    beside = [each for each in more if each.startswith(BESIDE_A_LOAD)]
+    assert beside == ["periplus.commands.kb_load"]
 
 
 def test_a_subcommand_that_is_no_word_of_the_index_is_refused_as_before(capsys):

@@ -25,8 +25,8 @@ from agent.page.live_selectors import prepend_strategies
 from agent.page.snapshot_capture import read_page_revision
 from agent.verification.page_checks.verification_page import VerificationPage
 from kb_schema.action_types import ACTION_TYPES, canonical
+from kb_schema.cached_locators import Locator
 from kb_schema.placeholders import find_secret_names
-from kb_schema.run_storage import Locator
 from kb_schema.selectors import NameStrategy, Selector, SemanticStrategy, ValueStrategy, css
 from kb_schema.templates import css_string, xpath_literal
 from kb_schema.text_similarity import meaning_likeness

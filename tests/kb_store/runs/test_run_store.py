@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from agent import ports
+from kb_schema.cached_locators import Locator
 from kb_schema.run_records import (
     Artifact,
     EvidenceLevel,
@@ -29,13 +30,7 @@ from kb_schema.run_records import (
     to_pacts_verdict,
 )
 from kb_schema.run_storage import Checkpoint as Kept
-from kb_schema.run_storage import (
-    CheckpointTooLarge,
-    JournalEntry,
-    Locator,
-    StoredEvent,
-    TooManyCheckpoints,
-)
+from kb_schema.run_storage import CheckpointTooLarge, JournalEntry, StoredEvent, TooManyCheckpoints
 from kb_schema.selectors import Selector, css
 from kb_store import StoreError
 from kb_store.mongodb.connection import MongoConnection

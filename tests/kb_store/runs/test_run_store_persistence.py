@@ -12,8 +12,9 @@ import pymongo
 import pytest
 from pymongo.errors import WriteError
 
+from kb_schema.cached_locators import Locator
 from kb_schema.run_records import RunEnding, StoredRun, StoredStep
-from kb_schema.run_storage import CHECKPOINT_TTL_S, CLOCK_TOLERANCE_S, Checkpoint, Locator, StoredEvent
+from kb_schema.run_storage import CHECKPOINT_TTL_S, CLOCK_TOLERANCE_S, Checkpoint, StoredEvent
 from kb_schema.selectors import css
 from kb_store import StoreUnavailable, load_knowledge, open_stores, read_knowledge
 from kb_store.mongodb import connection

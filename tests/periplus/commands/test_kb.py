@@ -227,7 +227,7 @@ def test_a_defect_is_one_short_message_and_a_log(periplus, data_dir, monkeypatch
     def broken(_path):
         raise ZeroDivisionError("secret detail")
 
-    monkeypatch.setattr("periplus.commands.kb.read_knowledge_folder", broken)
+    monkeypatch.setattr("periplus.commands.kb_load.read_knowledge_folder", broken)
     code, out, err = periplus("kb", "validate", "x")
     assert (code, out) == (1, "")
     (log,) = (data_dir / "logs").iterdir()
@@ -240,7 +240,7 @@ def test_interrupting_ends_with_130(periplus, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("periplus.commands.kb.read_foreign", interrupted)
+    monkeypatch.setattr("periplus.commands.kb_load.read_foreign", interrupted)
     code, _, err = periplus("kb", "validate", "x")
     assert code == 130
     assert "Traceback" not in err

@@ -9,7 +9,7 @@ import pytest
 from agent.verification.graph.phase_page import BrowserPhasePage
 from agent.verification.page_checks import FailedStep, build_plan, execute_step, open_first_page
 from agent.verification.root_cause import classify
-from kb_schema.run_storage import Locator
+from kb_schema.cached_locators import Locator
 from kb_schema.verification import FailureKind
 from tests.agent.verification.page_checks.conftest import HASTY, requirement
 
