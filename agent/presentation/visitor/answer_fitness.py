@@ -34,6 +34,9 @@ class AnswerFitness:
         self._choice = opens(question, tuple(each for each in language.which if not each.startswith("what")))
         self._yes_no = opens(question, language.yes_no)
         words = split_words(question)
+        self._length = not language.length_words.isdisjoint(words)
+        self._value = opens(question, language.which) and not self._yes_no
+        """`what is the cheapest plan?`: that something can be filtered by plan is no answer."""
         acts = [after for before, after in pairwise(words) if before in language.who]
         self._vague = self._person and len(asked) == 1 and asked[0] not in acts
         """`who can see the calls?`: all that is left of it is `calls`."""
@@ -41,6 +44,9 @@ class AnswerFitness:
         self._condition = [word for word in words[begins + 1 :] if word in asked]
         """`what does it read before it calls?`: that it reads is not enough."""
         self._verbs = [pair for pair in pairwise(words) if pair[0] in asked and pair[1] in language.particles]
+        groups = [[each for each in language.verbs if _any_in([word], each)] for word in asked]
+        self._verb_groups = [frozenset().union(*each) for each in groups if each]
+        """For each verb of the question the verbs that say the same."""
         self._all = not language.all_words.isdisjoint(words)
         self._one = not language.one_words.isdisjoint(words)
 
@@ -53,22 +59,28 @@ class AnswerFitness:
             return self._fits_steps(passage, said)
         if self._person or self._place or self._time or self._count:
             return self._fits_fact(passage)
-        if self._choice and passage.kind in ("choices", "note"):  # an option is not what is chosen from
+        wants_label = ("choices", "note") if self._choice else ("choices",) if self._value else ()
+        if passage.kind in wants_label:  # an option is not what is chosen from
             return _any_in(self._asked, split_words(passage.label))
         told = passage.source.startswith("segment/")
-        if self._steps:  # that the presenter does it is not how
-            return not told and _all_in(self._telling, said)
+        if self._steps:  # that the presenter does it is not how, nor is what one of a task's values may be
+            given = passage.source.startswith("task/") and passage.kind in ("note", "choices")
+            return not told and not given and _all_in(self._telling, said)
         return not self._yes_no or passage.kind == "choices" or self._affirms(passage, said)
 
     def _is_about(self, passage: KnowledgePassage, said: Sequence[str]) -> bool:
         """Return whether the passage tells something of what is asked, whatever kind of answer is wanted."""
+        if passage.kind == "limit" and not self._length:
+            return False  # it counts the characters of a text, nothing else
         if not _all_in(self._promised, said):
             return False  # `is there a free trial?` is not answered by a trial
         if not _all_in(self._condition, said) or self._has_other_verb(passage):
             return False
         if passage.kind == "told" and not self._yes_no and self._says_nothing_new(passage):
             return False  # `Let us register a boat.` does not say what is needed to register one
-        wants_some = passage.kind in ("told", "note") and (self._choice or self._count)
+        wants_some = passage.kind in ("told", "note") and (
+            self._choice or self._count or (self._value and passage.kind == "note")
+        )
         return not (wants_some and (self._asks_itself(passage) or self._lists_beside_others(passage)))
 
     def _fits_steps(self, passage: KnowledgePassage, said: Sequence[str]) -> bool:
@@ -82,6 +94,8 @@ class AnswerFitness:
             self._one and not self._language.all_words.isdisjoint(place)
         ):
             return False  # how one message is deleted is not how all are
+        if not all(any(_any_in([each], place) for each in group) for group in self._verb_groups):
+            return False  # how an account is confirmed is not how one is added
         return _any_in(self._telling, place)  # how to sign in with a password is not how to change it
 
     def _has_other_verb(self, passage: KnowledgePassage) -> bool:
@@ -94,9 +108,10 @@ class AnswerFitness:
         return False
 
     def _says_nothing_new(self, passage: KnowledgePassage) -> bool:
-        """Return whether the passage has no telling word that the question does not have."""
+        """Return whether the passage has no telling word beside those of the question and of its place: `And here is Invoices`."""
+        known = (*self._asked, *split_words(passage.place), *self._language.controls)
         told = [word for word in split_words(passage.text) if word not in self._language.stop_words]
-        return all(_any_in([word], self._asked) for word in told)
+        return all(_any_in([word], known) for word in told)
 
     def _asks_itself(self, passage: KnowledgePassage) -> bool:
         """Return whether the passage asks what the question asks: `Say which notifications arrive`, `how many a day`."""
@@ -113,6 +128,10 @@ class AnswerFitness:
 
     def _affirms(self, passage: KnowledgePassage, said: Sequence[str]) -> bool:
         """Return whether the passage says or denies all that a question for yes or no asks."""
+        if passage.kind == "note" and passage.source.startswith(
+            "task/"
+        ):  # a value of a task is not what is done
+            return _all_in(self._telling, split_words(f"{passage.place} {passage.label}"))
         if len(self._telling) > 1:
             return _all_in(self._telling, said)
         named = passage.kind != "note" or _all_in(split_words(passage.label), self._asked)
@@ -125,7 +144,7 @@ class AnswerFitness:
         if self._person:  # knowledge of a website rarely names people
             return passage.kind == "told" and not self._vague and self._names(passage)
         if self._time:
-            return passage.kind != "limit" and has_number(passage.text, self._language)
+            return has_number(passage.text, self._language)
         return not self._count or passage.kind != "told" or self._counts(passage)
 
     def _names(self, passage: KnowledgePassage) -> bool:

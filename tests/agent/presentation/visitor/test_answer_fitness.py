@@ -1,0 +1,84 @@
+"""Which passages may answer which questions: kinds that visitors asked about mapped websites, and were answered beside the point."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent.presentation.visitor.answer_fitness import AnswerFitness
+from agent.presentation.visitor.knowledge_passages import KnowledgePassage
+from agent.presentation.visitor.languages import load_language
+from agent.presentation.visitor.word_similarity import split_words
+
+ENGLISH = load_language("en")
+LIMIT = KnowledgePassage(
+    "Card Number takes up to 19 characters.", "Link a Card", "screen/link_card", "Link a Card card_number",
+    label="Card Number", kind="limit",
+)  # fmt: skip
+FILTER = KnowledgePassage(
+    "Field: Country, Plan or Last call.", "Audience", "screen/audience", "Audience field", label="Field", kind="choices"
+)  # fmt: skip
+FILTER_INPUT = KnowledgePassage(
+    "Filter field: Country, Plan or Last call.", "Create a Campaign", "task/create_campaign", "Create a Campaign",
+    label="Filter field", kind="note",
+)  # fmt: skip
+REDEEM = KnowledgePassage(
+    "Redeem type: one of PayPal Balance, Gift Card.", "Redeem Points", "task/redeem_points", "Redeem Points redeem_points",
+    label="Redeem type", kind="note",
+)  # fmt: skip
+CARD_TYPE = KnowledgePassage(
+    "Card type: one of Credit, Debit.", "Link Card", "task/link_card", "Link Card link_card", label="Card type", kind="note"
+)  # fmt: skip
+TOUR = KnowledgePassage(
+    "And here is Repeating Invoices.", "Repeating Invoices", "segment/tour_3", "Repeating Invoices"
+)
+DRAFT = KnowledgePassage(
+    "Switch: Debit Card, with the switch on Debit Card.", "Switch: Debit Card", "task/switch_debit", "Switch: Debit Card"
+)  # fmt: skip
+CONFIRM = KnowledgePassage(
+    "Confirm: Bank Accounts: press Confirm, then fill in Deposit 1.", "Confirm: Bank Accounts", "task/confirm",
+    "Confirm: Bank Accounts confirm", kind="steps",
+)  # fmt: skip
+LINK = KnowledgePassage(
+    "Link Bank Account: press Link a Bank, then press Link.", "Link Bank Account", "task/link", "Link Bank Account link",
+    kind="steps",
+)  # fmt: skip
+
+
+def fits(question: str, passage: KnowledgePassage) -> bool:
+    asked = [word for word in dict.fromkeys(split_words(question)) if word not in ENGLISH.stop_words]
+    return AnswerFitness(question, asked, ENGLISH).fits(passage)
+
+
+@pytest.mark.parametrize(
+    ("question", "passage"),
+    [
+        ("How many cards have I got in here?", LIMIT),  # it counts characters
+        ("How do I add a card?", LIMIT),
+        ("What's the cheapest plan?", FILTER),  # that one can filter by it says nothing of it
+        ("What's the cheapest plan?", FILTER_INPUT),
+        ("Can I redeem a gift card?", REDEEM),  # points are redeemed for one
+        ("How do I link a debit card?", CARD_TYPE),
+        ("Which repeating ones are there?", TOUR),  # it says nothing beside its own name
+        ("What about a debit card?", DRAFT),
+        ("How do I add a bank account?", CONFIRM),  # another verb
+    ],
+)
+def test_what_shares_the_words_of_a_question_is_no_answer_yet(question, passage):
+    assert not fits(question, passage)
+
+
+@pytest.mark.parametrize(
+    ("question", "passage"),
+    [
+        ("How many characters may the card number have?", LIMIT),
+        ("How long may the card number be?", LIMIT),
+        ("Can I filter by plan?", FILTER),
+        ("What is a field of the filter?", FILTER),
+        ("Which card types can I link?", CARD_TYPE),
+        ("How do I add a bank account?", LINK),  # `link` says the same
+        ("How do I link a bank account?", LINK),
+        ("Do you have repeating invoices?", TOUR),
+    ],
+)
+def test_an_answer_of_the_right_kind_stays_one(question, passage):
+    assert fits(question, passage)
