@@ -16,6 +16,8 @@ from agent.presentation.visitor.word_similarity import SAME_STEM, best_word_simi
 NEAR = 3
 """Words between a number and what it counts, at most."""
 _ITEMS = re.compile(r"[,.;!?]|\b(?:and|or|und|oder)\b")
+LONGEST_ITEM = 3
+"""Most words of an item of a list: `name, agent and first day`."""
 _PARTS = re.compile(r"[^\W\d_]+|\d+")
 
 
@@ -33,6 +35,7 @@ class AnswerFitness:
         self._steps = opens(question, language.how_questions)
         self._choice = opens(question, tuple(each for each in language.which if not each.startswith("what")))
         self._yes_no = opens(question, language.yes_no)
+        self._tells = opens(question, language.which + language.stories)
         words = split_words(question)
         self._length = not language.length_words.isdisjoint(words)
         self._value = opens(question, language.which) and not self._yes_no
@@ -66,26 +69,34 @@ class AnswerFitness:
         if self._steps:  # that the presenter does it is not how, nor is what one of a task's values may be
             given = passage.source.startswith("task/") and passage.kind in ("note", "choices")
             return not told and not given and _all_in(self._telling, said)
-        return not self._yes_no or passage.kind == "choices" or self._affirms(passage, said)
+        of_screen = passage.kind == "choices" and not passage.source.startswith("task/")
+        return not self._yes_no or of_screen or self._affirms(passage, said)
+
+    def keeps_promises(self, passage: KnowledgePassage) -> bool:
+        """Return whether the passage has all numbers, negations and promises of the question: a trial need not be a free one."""
+        return _all_in(self._promised, split_words(f"{passage.text} {passage.context}"))
 
     def _is_about(self, passage: KnowledgePassage, said: Sequence[str]) -> bool:
         """Return whether the passage tells something of what is asked, whatever kind of answer is wanted."""
         if passage.kind == "limit" and not self._length:
             return False  # it counts the characters of a text, nothing else
-        if not _all_in(self._promised, said):
-            return False  # `is there a free trial?` is not answered by a trial
+        if not self.keeps_promises(passage):
+            return False
         if not _all_in(self._condition, said) or self._has_other_verb(passage):
             return False
         if passage.kind == "told" and not self._yes_no and self._says_nothing_new(passage):
             return False  # `Let us register a boat.` does not say what is needed to register one
-        wants_some = passage.kind in ("told", "note") and (
-            self._choice or self._count or (self._value and passage.kind == "note")
+        if passage.kind not in ("told", "note"):
+            return True
+        wants_some = self._choice or self._count
+        return not (
+            ((wants_some or self._value) and self._lists_beside_others(passage))
+            or (wants_some and self._asks_itself(passage))
         )
-        return not (wants_some and (self._asks_itself(passage) or self._lists_beside_others(passage)))
 
     def _fits_steps(self, passage: KnowledgePassage, said: Sequence[str]) -> bool:
         """Return whether how a task is done may answer: not who does it, when, or how often, and not whether another is possible."""
-        if self._person or self._time or self._count:
+        if self._person or self._time or self._count or (self._tells and not self._steps):
             return False
         if self._yes_no and not _all_in(self._telling, said):
             return False
@@ -109,7 +120,13 @@ class AnswerFitness:
 
     def _says_nothing_new(self, passage: KnowledgePassage) -> bool:
         """Return whether the passage has no telling word beside those of the question and of its place: `And here is Invoices`."""
-        known = (*self._asked, *split_words(passage.place), *self._language.controls)
+        language = self._language
+        plain = (
+            *language.controls,
+            *language.weak_words,
+            *(verb for group in language.verbs for verb in group),
+        )
+        known = (*self._asked, *split_words(passage.place), *plain)
         told = [word for word in split_words(passage.text) if word not in self._language.stop_words]
         return all(_any_in([word], known) for word in told)
 
@@ -124,7 +141,9 @@ class AnswerFitness:
     def _lists_beside_others(self, passage: KnowledgePassage) -> bool:
         """Return whether a list of the passage has what is asked for as one of its items: it says nothing about what that has."""
         items = [_PARTS.findall(fold_words(each)) for each in _ITEMS.split(passage.text) if each.strip()]
-        return len(items) > 2 and any(len(each) == 1 and _any_in(self._asked, each) for each in items)
+        return len(items) > 2 and any(
+            len(each) <= LONGEST_ITEM and _any_in(self._asked, each) for each in items
+        )
 
     def _affirms(self, passage: KnowledgePassage, said: Sequence[str]) -> bool:
         """Return whether the passage says or denies all that a question for yes or no asks."""
@@ -142,9 +161,10 @@ class AnswerFitness:
         if self._place and (len(self._asked) == 1 or passage.source.startswith("segment/")):
             return False  # where something is, is shown
         if self._person:  # knowledge of a website rarely names people
-            return passage.kind == "told" and not self._vague and self._names(passage)
+            told = passage.kind == "told" and not passage.source.startswith("task/")
+            return told and not self._vague and self._names(passage)
         if self._time:
-            return has_number(passage.text, self._language)
+            return passage.kind in ("told", "note") and has_number(passage.text, self._language)
         return not self._count or passage.kind != "told" or self._counts(passage)
 
     def _names(self, passage: KnowledgePassage) -> bool:

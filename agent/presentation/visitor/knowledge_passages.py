@@ -28,6 +28,8 @@ NOTES = ("help_text", "description", "purpose", "business_meaning")
 PassageKind = Literal["told", "note", "choices", "limit", "steps", "answer", "figure"]
 FEWEST_WORDS, FEWEST_STEPS = 5, 2
 """Minimum number of words of a sentence, and of a description of steps."""
+_ONE_OF = "one of "
+"""How a map describes an input with few values."""
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+(?=[^\s])")
 
 
@@ -132,18 +134,19 @@ async def collect_task_passages(task: Task, session: Session, language: Language
     """Return what a task is for, what inputs it takes, and how it is done."""
     source, name = f"task/{task.task_id}", task.name or task.task_id.replace("_", " ")
     context = f"{name} {task.task_id}"
+    drafted = "draft" in task.metadata  # its descriptions say what a map saw, and nothing to visitors
     passages = (
         [KnowledgePassage(_sentence(task.description), name, source, context=context)]
-        if task.description
+        if task.description and not drafted
         else []
     )
     for given in task.io_spec.inputs:
         label = given.name.replace("_", " ").capitalize()
-        if not given.secret and _adds_to(label, given.description):
-            text = language.facts["input"].format(label=label, note=_without_label(given.description, label))
-            passages.append(
-                KnowledgePassage(_sentence(text), name, source, context, label=label, kind="note")
-            )
+        note = _without_label(given.description, label)
+        kind: PassageKind = "choices" if note.startswith(_ONE_OF) else "note"
+        if not given.secret and _adds_to(label, note) and (kind == "choices" or not drafted):
+            text = language.facts["input"].format(label=label, note=note)
+            passages.append(KnowledgePassage(_sentence(text), name, source, context, label=label, kind=kind))
     steps = await describe_steps(task, session, language)
     if len(steps) >= FEWEST_STEPS:
         text = language.facts["how"].format(task=name, steps=language.facts["then"].join(steps))
