@@ -147,9 +147,8 @@ class AnswerFitness:
 
     def _affirms(self, passage: KnowledgePassage, said: Sequence[str]) -> bool:
         """Return whether the passage says or denies all that a question for yes or no asks."""
-        if passage.kind == "note" and passage.source.startswith(
-            "task/"
-        ):  # a value of a task is not what is done
+        if passage.kind in ("note", "choices") and passage.source.startswith("task/"):
+            # a value of a task is not what is done
             return _all_in(self._telling, split_words(f"{passage.place} {passage.label}"))
         if len(self._telling) > 1:
             return _all_in(self._telling, said)

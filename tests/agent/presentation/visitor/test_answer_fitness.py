@@ -43,6 +43,21 @@ LINK = KnowledgePassage(
     kind="steps",
 )  # fmt: skip
 
+VISIBLE = KnowledgePassage("Choose who can see your profile.", "Profile", "task/visible", "Profile visible")
+TIMING = KnowledgePassage(
+    "Entry 2: one of Before due date, After due date (overdue).", "Choose Timing", "task/timing", "Choose Timing",
+    label="Entry 2", kind="choices",
+)  # fmt: skip
+HERE = KnowledgePassage(
+    "Here you find New Repeating Invoice.", "Repeating Invoices", "segment/tour_4", "Repeating Invoices"
+)
+DELETE = KnowledgePassage(
+    "Delete: Repeating Invoices: press Delete.", "Delete: Repeating Invoices", "task/delete", "Delete", kind="steps"
+)  # fmt: skip
+FIGURES = KnowledgePassage(
+    "Key figures of the month, calls per day, recent activity and quick links.", "Dashboard", "screen/dashboard", "Dashboard"
+)  # fmt: skip
+
 
 def fits(question: str, passage: KnowledgePassage) -> bool:
     asked = [word for word in dict.fromkeys(split_words(question)) if word not in ENGLISH.stop_words]
@@ -61,6 +76,11 @@ def fits(question: str, passage: KnowledgePassage) -> bool:
         ("Which repeating ones are there?", TOUR),  # it says nothing beside its own name
         ("What about a debit card?", DRAFT),
         ("How do I add a bank account?", CONFIRM),  # another verb
+        ("Who can see my profile?", VISIBLE),
+        ("When is an invoice overdue?", TIMING),  # the number is of its name
+        ("What is a repeating invoice?", HERE),
+        ("What is a repeating invoice?", DELETE),  # how it is deleted is not what it is
+        ("Which days can a campaign make calls on?", FIGURES),  # one item of a list
     ],
 )
 def test_what_shares_the_words_of_a_question_is_no_answer_yet(question, passage):
