@@ -51,7 +51,6 @@ class AnswerFitness:
         self._verb_groups = [frozenset().union(*each) for each in groups if each]
         """For each verb of the question the verbs that say the same."""
         self._all = not language.all_words.isdisjoint(words)
-        self._one = not language.one_words.isdisjoint(words)
 
     def fits(self, passage: KnowledgePassage) -> bool:
         """Return whether the passage may answer the question."""
@@ -78,16 +77,16 @@ class AnswerFitness:
 
     def _is_about(self, passage: KnowledgePassage, said: Sequence[str]) -> bool:
         """Return whether the passage tells something of what is asked, whatever kind of answer is wanted."""
-        if passage.kind == "limit" and not self._length:
-            return False  # it counts the characters of a text, nothing else
         if not self.keeps_promises(passage):
             return False
         if not _all_in(self._condition, said) or self._has_other_verb(passage):
             return False
         if passage.kind == "told" and not self._yes_no and self._says_nothing_new(passage):
             return False  # `Let us register a boat.` does not say what is needed to register one
-        if passage.kind not in ("told", "note"):
-            return True
+        if passage.kind == "told" and passage.source.startswith("task/") and self._tells:
+            return False  # what a task is for says nothing about the place where it is done
+        if passage.kind not in ("told", "note"):  # a limit counts the characters of a text, nothing else
+            return passage.kind != "limit" or self._length
         wants_some = self._choice or self._count
         return not (
             ((wants_some or self._value) and self._lists_beside_others(passage))
@@ -101,10 +100,9 @@ class AnswerFitness:
         if self._yes_no and not _all_in(self._telling, said):
             return False
         place = split_words(passage.place)
-        if (self._all and not self._language.one_words.isdisjoint(place)) or (
-            self._one and not self._language.all_words.isdisjoint(place)
-        ):
-            return False  # how one message is deleted is not how all are
+        of_all = not self._language.all_words.isdisjoint(place)
+        if of_all is not self._all and (of_all or not self._language.one_words.isdisjoint(place)):
+            return False  # how one message is deleted is not how all are, nor the other way round
         if not all(any(_any_in([each], place) for each in group) for group in self._verb_groups):
             return False  # how an account is confirmed is not how one is added
         return _any_in(self._telling, place)  # how to sign in with a password is not how to change it

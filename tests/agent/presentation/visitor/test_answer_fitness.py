@@ -58,6 +58,16 @@ FIGURES = KnowledgePassage(
     "Key figures of the month, calls per day, recent activity and quick links.", "Dashboard", "screen/dashboard", "Dashboard"
 )  # fmt: skip
 
+EMPTY = KnowledgePassage(
+    "Delete all messages: press Delete all.", "Delete all messages", "task/empty", "Delete all messages", kind="steps"
+)  # fmt: skip
+OPEN = KnowledgePassage(
+    "Go to the settings and read whose workspace it is.",
+    "Open the Settings",
+    "task/open",
+    "Open the Settings",
+)
+
 
 def fits(question: str, passage: KnowledgePassage) -> bool:
     asked = [word for word in dict.fromkeys(split_words(question)) if word not in ENGLISH.stop_words]
@@ -77,6 +87,8 @@ def fits(question: str, passage: KnowledgePassage) -> bool:
         ("What about a debit card?", DRAFT),
         ("How do I add a bank account?", CONFIRM),  # another verb
         ("Who can see my profile?", VISIBLE),
+        ("How do I delete a message?", EMPTY),
+        ("What is in the settings?", OPEN),
         ("When is an invoice overdue?", TIMING),  # the number is of its name
         ("What is a repeating invoice?", HERE),
         ("What is a repeating invoice?", DELETE),  # how it is deleted is not what it is
@@ -97,6 +109,7 @@ def test_what_shares_the_words_of_a_question_is_no_answer_yet(question, passage)
         ("Which card types can I link?", CARD_TYPE),
         ("How do I add a bank account?", LINK),  # `link` says the same
         ("How do I link a bank account?", LINK),
+        ("How do I delete all messages?", EMPTY),
         ("Do you have repeating invoices?", TOUR),
     ],
 )
