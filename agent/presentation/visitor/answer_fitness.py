@@ -138,7 +138,8 @@ class AnswerFitness:
 
     def _lists_beside_others(self, passage: KnowledgePassage) -> bool:
         """Return whether a list of the passage has what is asked for as one of its items: it says nothing about what that has."""
-        items = [_PARTS.findall(fold_words(each)) for each in _ITEMS.split(passage.text) if each.strip()]
+        text = passage.text.removeprefix(f"{passage.label}:") if passage.label else passage.text
+        items = [_PARTS.findall(fold_words(each)) for each in _ITEMS.split(text) if each.strip()]
         return len(items) > 2 and any(
             len(each) <= LONGEST_ITEM and _any_in(self._asked, each) for each in items
         )

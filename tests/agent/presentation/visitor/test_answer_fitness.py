@@ -106,6 +106,7 @@ def test_what_shares_the_words_of_a_question_is_no_answer_yet(question, passage)
         ("How long may the card number be?", LIMIT),
         ("Can I filter by plan?", FILTER),
         ("What is a field of the filter?", FILTER),
+        ("Which filters does a campaign have?", FILTER_INPUT),  # the label is no item of its list
         ("Which card types can I link?", CARD_TYPE),
         ("How do I add a bank account?", LINK),  # `link` says the same
         ("How do I link a bank account?", LINK),
