@@ -9,6 +9,7 @@ import gc
 import importlib
 import io
 import os
+import re
 import select
 import sys
 from collections.abc import Sequence
@@ -204,7 +205,8 @@ def _report_usage(error: Any) -> NoReturn:
     from periplus.errors import UserError, report_error  # noqa: PLC0415 - only needed after an error
     from periplus.terminal.command_console import CommandConsole  # noqa: PLC0415
 
-    text, _, close = error.format_message().replace("Input should be", "expected").partition(" Did you mean ")
+    told = _describe_invalid_value(error) or error.format_message().replace("Input should be", "expected")
+    text, _, close = told.partition(" Did you mean ")
     command = error.ctx.command_path if error.ctx is not None else "periplus"
     fix = f"`{command} --help` shows how it is used"
     meant = getattr(error, "possibilities", None)
@@ -216,6 +218,32 @@ def _report_usage(error: Any) -> NoReturn:
     text = text.rstrip(".")
     shown = UserError(text[:1].lower() + text[1:], fix=fix)
     sys.exit(report_error(shown, CommandConsole(stderr=True)))
+
+
+_EXPECTED = {
+    "less_than_equal": "at most {le}",
+    "less_than": "less than {lt}",
+    "greater_than_equal": "at least {ge}",
+    "greater_than": "more than {gt}",
+    "float_parsing": "a number",
+    "int_parsing": "a whole number",
+    "int_from_float": "a whole number",
+    "bool_parsing": "true or false",
+}
+"""What an option takes, by the kind of pydantic's error."""
+
+
+def _describe_invalid_value(error: Any) -> str:
+    """Return what an option expected and what was found; empty if the error is not about a value."""
+    named = re.match(r"Invalid value for '(.+?)'", error.format_message())
+    if named is None or not hasattr(error.__cause__, "errors"):
+        return ""
+    (first, *_) = error.__cause__.errors()
+    context = first.get("ctx", {})
+    if first["type"] == "value_error":  # it quotes what was found
+        return f"{named[1]}: {context['error']}"
+    expected = _EXPECTED.get(first["type"], "").format_map(context)
+    return f"{named[1]}: expected {expected}, found {first['input']!r}" if expected else ""
 
 
 def _check_extras(name: str) -> None:

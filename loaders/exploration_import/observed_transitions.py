@@ -23,6 +23,9 @@ UNTRIED = 0.8
 """The reliability of an untried link with the address of a known screen."""
 UNSEEN = 0.5
 """The same, if that address itself was not seen: only others that differ in ids."""
+PRESS_MS = 100.0
+"""The least that a press costs, in milliseconds: a page that changes at once is not reached for nothing, and a way of many
+presses is not as fast as one of few."""
 TOLD_BY_ADDRESS = "From the link's address"
 TOLD_BY_OTHERS = "It led there from other screens"
 MOST_UNTRIED = 40
@@ -154,7 +157,7 @@ class ObservedTransitions:
 
     def _measured(self, each: PlacedControl, to_screen: str, tally: _TransitionTally) -> Transition:
         times = sorted(passage.duration_ms for passage in tally.arrived)
-        mean = round(sum(times) / len(times), 1)
+        mean = max(round(sum(times) / len(times), 1), PRESS_MS)
         first = tally.arrived[0]
         return self._edge(
             each,

@@ -172,7 +172,7 @@ async def read(
     what: Annotated[
         Short | None,
         Field(
-            description="A reference, an element id, or words that name a field, text or table; default: the page's text"
+            description="A reference, an element id, words that name a field, text or table, or words to find in the page's text; default: all of it"
         ),
     ] = None,
     tab: Tab = None,

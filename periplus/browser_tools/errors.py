@@ -17,6 +17,10 @@ class NotFoundOnPage(KnowledgeServerError):
     code = "not_found"
 
 
+class NothingCalledThat(NotFoundOnPage):
+    """No element of the page is called by these words."""
+
+
 class NeedsConfirmation(KnowledgeServerError):
     """The act may not be undone: it needs `sure`."""
 

@@ -40,7 +40,12 @@ from kb_schema.secret_fields import is_secret_name
 from kb_schema.selectors import Selector
 from periplus.browser_tools.act_failures import describe_failure, is_only_unexpected
 from periplus.browser_tools.browser_tabs import BrowserTab
-from periplus.browser_tools.errors import ActFailed, NeedsConfirmation, NotFoundOnPage
+from periplus.browser_tools.errors import (
+    ActFailed,
+    NeedsConfirmation,
+    NotFoundOnPage,
+    NothingCalledThat,
+)
 from periplus.browser_tools.page_look import find_ref
 from web_pages.page_limits import PageRefused
 
@@ -95,7 +100,7 @@ class ActOutcome:
 async def find_target(tab: BrowserTab, element: str, action: str | None) -> ActTarget:
     """Return the element that a reference, an element id of the present screen or plain words mean.
 
-    Raises `NotFoundOnPage` where there is none, where several may be meant, and where a reference is out of date.
+    Raises `NothingCalledThat` where there is none, `NotFoundOnPage` where several may be meant, and where a reference is out of date.
     """
     session, _ = tab.working_session()
     if REF.fullmatch(element):
@@ -112,7 +117,7 @@ async def find_target(tab: BrowserTab, element: str, action: str | None) -> ActT
     if isinstance(found, AmbiguousElement):
         raise NotFoundOnPage(found.reason, hint=_advise(element, found))
     hints = f"; like it: {', '.join(found.hints)}" if found.hints else ""
-    raise NotFoundOnPage(f"{element!r}: {found.reason}{hints}", hint="call look with whole: true")
+    raise NothingCalledThat(f"{element!r}: {found.reason}{hints}", hint="call look with whole: true")
 
 
 def _advise(element: str, found: AmbiguousElement) -> str:

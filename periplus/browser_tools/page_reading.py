@@ -1,4 +1,4 @@
-"""Reads a field, a text or a table of a tab's page as data."""
+"""Reads a field, a text or a table of a tab's page as data, and finds words in its text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from agent.locators.role_hints import ENTER
 from agent.locators.word_comparison import normalize_words
 from kb_schema.selectors import Selector
 from periplus.browser_tools.browser_tabs import BrowserTab
-from periplus.browser_tools.errors import NotFoundOnPage
+from periplus.browser_tools.errors import NotFoundOnPage, NothingCalledThat
 from periplus.browser_tools.page_acts import find_target
 from periplus.browser_tools.page_look import find_ref
 
@@ -50,11 +50,14 @@ _READ = """(el, [start, most]) => {
 async def read_page(tab: BrowserTab, what: str | None) -> str:
     """Return the text of an element, the value of a field, or the rows of a table as JSON. Raises `NotFoundOnPage`.
 
-    `what`: a reference, an element id or words; None: the whole page's text. What is too long ends with a line that says how much
-    there is and how to read on.
+    `what`: a reference, an element id or words; None: the whole page's text. Words that no element is called by are looked for in
+    the page's text. What is too long ends with a line that says how much there is and how to read on.
     """
     named, start = _split(what)
-    handle = await tab.page.query_selector("body") if named is None else await _find(tab, named)
+    try:
+        handle = await tab.page.query_selector("body") if named is None else await _find(tab, named)
+    except NothingCalledThat as exc:
+        return _say_text(await _find_lines(tab, str(named), exc), start, str(named))
     if handle is None:
         raise NotFoundOnPage(f"{what!r} is not on the page any more", hint="call look")
     try:
@@ -105,6 +108,37 @@ def _say_text(text: str, start: int, named: str) -> str:
     cut = cut[:end] if end > MOST_CHARACTERS // 2 else cut
     end = start + len(cut)
     return f'{cut}\ncharacters {start + 1} to {end} of {len(text)}; the next: read "{named} from character {end + 1}"'
+
+
+async def _find_lines(tab: BrowserTab, words: str, error: NothingCalledThat) -> str:
+    """Return the lines of the page's text that have the words, each with the line before and after it. Raises the error if none has them."""
+    wanted = normalize_words(words).split()
+    try:
+        text = await tab.page.inner_text("body")
+    except PlaywrightError as exc:
+        raise error from exc
+    lines = [each.strip() for each in text.splitlines() if each.strip()]
+    found = [at for at, line in enumerate(lines) if wanted and _has_words(line, wanted)]
+    if not found:
+        raise NotFoundOnPage(
+            f"{error}; nor does the page's text have these words", hint="call read without what"
+        )
+    said = [f"no element is called {words!r}; the page's text has:"]
+    before = -1
+    for at in found:
+        first = max(at - 1, before + 1)
+        said += ["..."] if before >= 0 and first > before + 1 else []
+        said += lines[first : at + 2]
+        before = min(at + 1, len(lines) - 1)
+    return "\n".join(said)
+
+
+def _has_words(line: str, wanted: Sequence[str]) -> bool:
+    """Return whether a line has all words, each perhaps with an ending."""
+    there = normalize_words(line).split()
+    return all(
+        any(each == word or (len(word) > 3 and each.startswith(word)) for each in there) for word in wanted
+    )
 
 
 async def _find(tab: BrowserTab, what: str) -> ElementHandle | None:

@@ -234,7 +234,7 @@ def map_(
                 "--redraw cannot be combined with URL or --resume", fix="periplus map --redraw DIR"
             )
         folder = find_map_folder(redraw)
-        chart, stopped = write_knowledge_base(folder, name=name, force=force), False
+        chart, stopped = asyncio.run(write_knowledge_base(folder, name=name, force=force)), False
     else:
         asked = SignInOptions(storage_state, sign_in, sign_in_form, sign_in_url, parse_inputs(inputs or []))
         plan = _plan(url, website, name, out, allow, origin, seed, robots=not ignore_robots)

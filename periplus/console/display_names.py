@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
+
 from kb_schema.knowledge_base import KnowledgeBase
 from kb_schema.run_records import StoredRun, StoredStep
 from periplus.console.run_labels import format_id_words
@@ -62,3 +65,11 @@ def subject_name(knowledge: KnowledgeBase | None, run: StoredRun) -> str:
 def site_name(knowledge: KnowledgeBase | None, website_id: str) -> str:
     """Return the name of a website; its id without knowledge."""
     return website_id if knowledge is None else knowledge.website.name or website_id
+
+
+def tell_apart(names: Mapping[str, str]) -> dict[str, str]:
+    """Return names by id, with the id where several have the same name."""
+    often = Counter(names.values())
+    return {
+        key: f"{name} ({key})" if often[name] > 1 and name != key else name for key, name in names.items()
+    }

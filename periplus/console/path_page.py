@@ -19,6 +19,7 @@ from mcp_server.tools.path_tools import find_path
 from mcp_server.tools.tool_parameters import require_screen
 from periplus.console import call_descriptions, site_map_layout
 from periplus.console.console_framework import ConsoleContextParam, render
+from periplus.console.display_names import tell_apart
 from periplus.console.site_map_layout import Trust, classify_reliability
 
 ALTERNATIVES = 3
@@ -132,10 +133,8 @@ def _match_screen(view: KnowledgeView, said: str) -> str:
 
 
 def _names(view: KnowledgeView) -> dict[str, str]:
-    screens = view.knowledge.screens.items()
-    return dict(
-        sorted(((key, each.name or key) for key, each in screens), key=lambda pair: pair[1].casefold())
-    )
+    names = tell_apart({key: each.name or key for key, each in view.knowledge.screens.items()})
+    return dict(sorted(names.items(), key=lambda pair: pair[1].casefold()))
 
 
 def _build_path_views(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import anyio.to_thread
@@ -14,13 +15,13 @@ from kb_schema import KnowledgeBase
 from kb_schema.graph_documents import Transition
 from kb_schema.tool_answers import SearchHit
 from periplus.console.console_framework import ConsoleContextParam, render, site_path
+from periplus.console.display_names import site_name
 
 HITS = 50
 KINDS = ("screen", "task", "workflow", "transition", "presentation_flow", "error_recovery", "screen_group")
 """The kinds of documents that are searched."""
 
 IN_WORDS = {
-    "transition": "way",
     "presentation_flow": "demo",
     "error_recovery": "recovery",
     "screen_group": "group",
@@ -38,6 +39,7 @@ class SearchHitView:
     name: str
     excerpt: str
     """Empty if it adds nothing to the name."""
+    document_id: str
     where: str | None
     """The path of its page; None if it has none."""
 
@@ -51,9 +53,31 @@ async def search(
     found = None
     if q.strip():
         found = await anyio.to_thread.run_sync(lambda: visit.view.search.hits(q, HITS, kinds=KINDS))
-    hits = [] if found is None else [_hit(site, each, visit.view.knowledge) for each in found.hits]
+    hits = (
+        [] if found is None else _tell_apart([_hit(site, each, visit.view.knowledge) for each in found.hits])
+    )
     more = found is not None and found.more
-    return render(request, "search.html.j2", site=site, note=note, q=q, hits=hits, more=more)
+    return render(
+        request,
+        "search.html.j2",
+        site=site,
+        name=site_name(visit.view.knowledge, site),
+        note=note,
+        q=q,
+        hits=hits,
+        more=more,
+    )
+
+
+def _tell_apart(hits: list[SearchHitView]) -> list[SearchHitView]:
+    """Return the results with ids in place of an excerpt where several have the same kind and name."""
+    often = Counter((each.kind, each.name) for each in hits)
+    return [
+        replace(each, excerpt=each.document_id)
+        if often[each.kind, each.name] > 1 and each.excerpt in ("", each.name)
+        else each
+        for each in hits
+    ]
 
 
 def _hit(site: str, hit: SearchHit, knowledge: KnowledgeBase) -> SearchHitView:
@@ -74,6 +98,7 @@ def _hit(site: str, hit: SearchHit, knowledge: KnowledgeBase) -> SearchHitView:
         IN_WORDS.get(hit.kind, hit.kind.replace("_", " ")),
         name,
         said,
+        hit.id,
         _where(site, hit, knowledge.transitions),
     )
 

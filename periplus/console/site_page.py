@@ -14,6 +14,7 @@ from mcp_server.descriptions import document_summaries
 from mcp_server.knowledge.compiled_view import KnowledgeView
 from periplus.console import site_map_layout
 from periplus.console.console_framework import ConsoleContext, ConsoleContextParam, render
+from periplus.console.display_names import tell_apart
 
 ROWS = 200
 """Rows per page of the list."""
@@ -92,10 +93,11 @@ def _rows(view: KnowledgeView) -> list[ScreenRow]:
         for edge in edges:
             ways_in[edge.to_screen] = ways_in.get(edge.to_screen, 0) + 1
     groups = view.knowledge.groups
+    names = tell_apart({key: screen.name or key for key, screen in view.knowledge.screens.items()})
     rows = [
         ScreenRow(
             screen_id=screen_id,
-            name=screen.name or screen_id,
+            name=names[screen_id],
             groups=tuple(
                 groups[each].name if each in groups else each for each in view.groups_of.get(screen_id, ())
             ),
@@ -103,6 +105,6 @@ def _rows(view: KnowledgeView) -> list[ScreenRow]:
             ways_in=ways_in.get(screen_id, 0),
             tasks=len(view.tasks_of.get(screen_id, ())),
         )
-        for screen_id, screen in view.knowledge.screens.items()
+        for screen_id in view.knowledge.screens
     ]
     return sorted(rows, key=lambda row: (row.name.casefold(), row.screen_id))

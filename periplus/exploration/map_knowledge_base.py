@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
+import signal
 from pathlib import Path
 
 from loaders import TargetFolderOccupied, write_folder
 from loaders.exploration_import import ExploredKnowledge, build_knowledge
 from periplus.errors import UserError
+from periplus.exit_codes import ExitCode
+from periplus.exploration.ended_work import WorkEnded, run_until_signal
 from periplus.exploration.map_folder import MapFolder
+from periplus.signals import on_signals
 
 DRAWN = "drawn.json"
 """File with the hashes of the generated files, to detect manual edits."""
@@ -47,13 +52,14 @@ def note_generated(folder: MapFolder) -> None:
     (folder.path / DRAWN).write_text(json.dumps(_files(folder.knowledge), indent=1), encoding="utf-8")
 
 
-def write_knowledge_base(
+async def write_knowledge_base(
     folder: MapFolder, *, name: str | None = None, force: bool = False
 ) -> ExploredKnowledge:
     """Build the knowledge base of an exploration and write it next to it.
 
-    Raises `KnowledgeError` for an unreadable folder. Raises `UserError` if the exploration has no pages, if generated
-    files were edited (unless `force`), or if writing fails.
+    Ctrl-C ends the building; writing, which is short, is finished. Raises `KnowledgeError` for an unreadable folder. Raises
+    `UserError` if the exploration has no pages, if generated files were edited (unless `force`), if writing fails, or if it was
+    ended: the pages are stored then, and the knowledge base is as it was.
     """
     if not force:
         check_unedited(folder)
@@ -63,7 +69,26 @@ def write_knowledge_base(
             fix="check that the website opens, then map it again",
         )
     signed_out = folder.signed_out if folder.signed_out.exists else None
-    result = build_knowledge(folder.exploration, signed_out=signed_out, name=name)
+    try:
+        result = await run_until_signal(
+            lambda: build_knowledge(folder.exploration, signed_out=signed_out, name=name)
+        )
+    except WorkEnded as exc:
+        raise UserError(
+            f"stopped before the knowledge base was written; the pages are stored in {folder.path}",
+            fix=f"periplus map --redraw {folder.path} writes it from them",
+            code=ExitCode.INTERRUPTED,
+        ) from exc
+    with on_signals(_finish_writing, signal.SIGINT, signal.SIGTERM):
+        await asyncio.to_thread(_write, result, folder, force=force)
+    return result
+
+
+def _finish_writing() -> None:
+    """Do nothing: files that are half written would be taken for edited ones."""
+
+
+def _write(result: ExploredKnowledge, folder: MapFolder, *, force: bool) -> None:
     try:
         write_folder(result.knowledge, folder.knowledge, force=force)
         note_generated(folder)
@@ -73,7 +98,6 @@ def write_knowledge_base(
         raise UserError(
             f"{folder.knowledge} cannot be written: {exc.strerror}", fix="choose another folder with --out"
         ) from exc
-    return result
 
 
 def _files(folder: Path) -> dict[str, str]:

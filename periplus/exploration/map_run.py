@@ -92,7 +92,8 @@ async def map_website(
 ) -> tuple[ExploredKnowledge, bool]:
     """Explore the website and build the knowledge base; return whether the exploration was stopped.
 
-    Ctrl-C ends the exploration; the knowledge base is built from what was found. `workers` perform the signed-in
+    Ctrl-C ends the exploration; the knowledge base is built from what was found. Another one ends that, too, with a
+    `UserError` that says how it is built later. `workers` perform the signed-in
     exploration, or all of it without sign-in. Raises `UserError` and `KnowledgeError`.
     """
     if not plan.force:
@@ -104,15 +105,20 @@ async def map_website(
         signed = await sign_in(browser)
         if signed is None:
             view.say(NO_SESSION)
-    with on_signals(stop.set, signal.SIGINT, signal.SIGTERM):
+    with on_signals(lambda: stop_exploring(stop, view), signal.SIGINT, signal.SIGTERM):
         await explore_website(browser, plan, signed, view, stop, workers)
         if signed is not None and not stop.is_set():
             view.say("exploring without sign-in")
             await _explore_signed_out(browser, plan, view, stop)
     view.say("building the knowledge base")
-    return await asyncio.to_thread(
-        write_knowledge_base, plan.folder, name=plan.name, force=plan.force
-    ), stop.is_set()
+    chart = await write_knowledge_base(plan.folder, name=plan.name, force=plan.force)
+    return chart, stop.is_set()
+
+
+def stop_exploring(stop: asyncio.Event, view: MapView) -> None:
+    """End the exploration after the control that is being tried, and say so."""
+    stop.set()
+    view.say("stopping; what was found is kept")
 
 
 async def explore_website(

@@ -40,9 +40,17 @@ from mcp_server.errors import BadRequest, UnknownName
 from mcp_server.knowledge.compiled_view import compile_view
 from mcp_server.knowledge.proposal_service import ProposalService
 from periplus.errors import UserError
+from periplus.exit_codes import ExitCode
+from periplus.exploration.ended_work import WorkEnded, run_until_signal
 from periplus.exploration.map_folder import EXPLORATION, SIGNED_OUT, MapFolder
 from periplus.exploration.map_knowledge_base import is_unedited, note_generated
-from periplus.exploration.map_run import NO_SESSION, MapRunPlan, SignInFunction, explore_website
+from periplus.exploration.map_run import (
+    NO_SESSION,
+    MapRunPlan,
+    SignInFunction,
+    explore_website,
+    stop_exploring,
+)
 from periplus.exploration.map_run import OUTSIDE as OUTSIDE_LIMITS
 from periplus.exploration.map_view import MapView, format_plain_text
 from periplus.signals import on_signals
@@ -95,7 +103,7 @@ async def update_map(
     every = dict.fromkeys(page_id for page_ids in pages.values() for page_id in page_ids)
     inside = [each for each in every if not each.startswith(OUTSIDE)]
     outside = [each.removeprefix(OUTSIDE) for each in every if each.startswith(OUTSIDE)]
-    with on_signals(stop.set, signal.SIGINT, signal.SIGTERM):
+    with on_signals(lambda: stop_exploring(stop, view), signal.SIGINT, signal.SIGTERM):
         view.say("opening the known screens again")
         there = replace(plan, folder=updated)
         await explore_website(
@@ -105,7 +113,15 @@ async def update_map(
             view.say("opening the known screens again without sign-in")
             await _revisit_signed_out(browser, there, outside, view, stop)
     view.say("comparing")
-    return await asyncio.to_thread(_finish, plan, before, updated), stop.is_set()
+    try:
+        update = await run_until_signal(lambda: _finish(plan, before, updated))
+    except WorkEnded as exc:
+        raise UserError(
+            f"stopped before the update was compared; the map in {plan.folder.path} is as it was",
+            fix="start the update again",
+            code=ExitCode.INTERRUPTED,
+        ) from exc
+    return update, stop.is_set()
 
 
 def _copy_exploration(folder: MapFolder, knowledge: KnowledgeBase) -> MapFolder:

@@ -123,7 +123,9 @@ def find_pytest_root(tests: Sequence[str]) -> Path:
     for each in tests:
         path = Path(each.partition("::")[0]).resolve()
         if not path.exists():
-            raise UserError(f"there is no {each.partition('::')[0]}", fix="name files or folders with tests")
+            raise UserError(
+                f"{each.partition('::')[0]}: no such file or folder", fix="name files or folders with tests"
+            )
         folders.append(path if path.is_dir() else path.parent)
     common = next(
         each for each in (folders[0], *folders[0].parents) if all(f.is_relative_to(each) for f in folders)

@@ -16,6 +16,8 @@ from agent.presentation.visitor.word_similarity import SAME_STEM, best_word_simi
 NEAR = 3
 """Words between a number and what it counts, at most."""
 _ITEMS = re.compile(r"[,.;!?]|\b(?:and|or|und|oder)\b")
+LONGEST_ITEM = 3
+"""Most words of an item of a list: `name, agent and first day`."""
 _PARTS = re.compile(r"[^\W\d_]+|\d+")
 
 
@@ -33,7 +35,11 @@ class AnswerFitness:
         self._steps = opens(question, language.how_questions)
         self._choice = opens(question, tuple(each for each in language.which if not each.startswith("what")))
         self._yes_no = opens(question, language.yes_no)
+        self._tells = opens(question, language.which + language.stories)
         words = split_words(question)
+        self._length = not language.length_words.isdisjoint(words)
+        self._value = opens(question, language.which) and not self._yes_no
+        """`what is the cheapest plan?`: that something can be filtered by plan is no answer."""
         acts = [after for before, after in pairwise(words) if before in language.who]
         self._vague = self._person and len(asked) == 1 and asked[0] not in acts
         """`who can see the calls?`: all that is left of it is `calls`."""
@@ -41,8 +47,10 @@ class AnswerFitness:
         self._condition = [word for word in words[begins + 1 :] if word in asked]
         """`what does it read before it calls?`: that it reads is not enough."""
         self._verbs = [pair for pair in pairwise(words) if pair[0] in asked and pair[1] in language.particles]
+        groups = [[each for each in language.verbs if _any_in([word], each)] for word in asked]
+        self._verb_groups = [frozenset().union(*each) for each in groups if each]
+        """For each verb of the question the verbs that say the same."""
         self._all = not language.all_words.isdisjoint(words)
-        self._one = not language.one_words.isdisjoint(words)
 
     def fits(self, passage: KnowledgePassage) -> bool:
         """Return whether the passage may answer the question."""
@@ -53,35 +61,50 @@ class AnswerFitness:
             return self._fits_steps(passage, said)
         if self._person or self._place or self._time or self._count:
             return self._fits_fact(passage)
-        if self._choice and passage.kind in ("choices", "note"):  # an option is not what is chosen from
+        wants_label = ("choices", "note") if self._choice else ("choices",) if self._value else ()
+        if passage.kind in wants_label:  # an option is not what is chosen from
             return _any_in(self._asked, split_words(passage.label))
         told = passage.source.startswith("segment/")
-        if self._steps:  # that the presenter does it is not how
-            return not told and _all_in(self._telling, said)
-        return not self._yes_no or passage.kind == "choices" or self._affirms(passage, said)
+        if self._steps:  # that the presenter does it is not how, nor is what one of a task's values may be
+            given = passage.source.startswith("task/") and passage.kind in ("note", "choices")
+            return not told and not given and _all_in(self._telling, said)
+        of_screen = passage.kind == "choices" and not passage.source.startswith("task/")
+        return not self._yes_no or of_screen or self._affirms(passage, said)
+
+    def keeps_promises(self, passage: KnowledgePassage) -> bool:
+        """Return whether the passage has all numbers, negations and promises of the question: a trial need not be a free one."""
+        return _all_in(self._promised, split_words(f"{passage.text} {passage.context}"))
 
     def _is_about(self, passage: KnowledgePassage, said: Sequence[str]) -> bool:
         """Return whether the passage tells something of what is asked, whatever kind of answer is wanted."""
-        if not _all_in(self._promised, said):
-            return False  # `is there a free trial?` is not answered by a trial
+        if not self.keeps_promises(passage):
+            return False
         if not _all_in(self._condition, said) or self._has_other_verb(passage):
             return False
         if passage.kind == "told" and not self._yes_no and self._says_nothing_new(passage):
             return False  # `Let us register a boat.` does not say what is needed to register one
-        wants_some = passage.kind in ("told", "note") and (self._choice or self._count)
-        return not (wants_some and (self._asks_itself(passage) or self._lists_beside_others(passage)))
+        if passage.kind == "told" and passage.source.startswith("task/") and self._tells:
+            return False  # what a task is for says nothing about the place where it is done
+        if passage.kind not in ("told", "note"):  # a limit counts the characters of a text, nothing else
+            return passage.kind != "limit" or self._length
+        wants_some = self._choice or self._count
+        return not (
+            ((wants_some or self._value) and self._lists_beside_others(passage))
+            or (wants_some and self._asks_itself(passage))
+        )
 
     def _fits_steps(self, passage: KnowledgePassage, said: Sequence[str]) -> bool:
         """Return whether how a task is done may answer: not who does it, when, or how often, and not whether another is possible."""
-        if self._person or self._time or self._count:
+        if self._person or self._time or self._count or (self._tells and not self._steps):
             return False
         if self._yes_no and not _all_in(self._telling, said):
             return False
         place = split_words(passage.place)
-        if (self._all and not self._language.one_words.isdisjoint(place)) or (
-            self._one and not self._language.all_words.isdisjoint(place)
-        ):
-            return False  # how one message is deleted is not how all are
+        of_all = not self._language.all_words.isdisjoint(place)
+        if of_all is not self._all and (of_all or not self._language.one_words.isdisjoint(place)):
+            return False  # how one message is deleted is not how all are, nor the other way round
+        if not all(any(_any_in([each], place) for each in group) for group in self._verb_groups):
+            return False  # how an account is confirmed is not how one is added
         return _any_in(self._telling, place)  # how to sign in with a password is not how to change it
 
     def _has_other_verb(self, passage: KnowledgePassage) -> bool:
@@ -94,9 +117,16 @@ class AnswerFitness:
         return False
 
     def _says_nothing_new(self, passage: KnowledgePassage) -> bool:
-        """Return whether the passage has no telling word that the question does not have."""
+        """Return whether the passage has no telling word beside those of the question and of its place: `And here is Invoices`."""
+        language = self._language
+        plain = (
+            *language.controls,
+            *language.weak_words,
+            *(verb for group in language.verbs for verb in group),
+        )
+        known = (*self._asked, *split_words(passage.place), *plain)
         told = [word for word in split_words(passage.text) if word not in self._language.stop_words]
-        return all(_any_in([word], self._asked) for word in told)
+        return all(_any_in([word], known) for word in told)
 
     def _asks_itself(self, passage: KnowledgePassage) -> bool:
         """Return whether the passage asks what the question asks: `Say which notifications arrive`, `how many a day`."""
@@ -108,11 +138,17 @@ class AnswerFitness:
 
     def _lists_beside_others(self, passage: KnowledgePassage) -> bool:
         """Return whether a list of the passage has what is asked for as one of its items: it says nothing about what that has."""
-        items = [_PARTS.findall(fold_words(each)) for each in _ITEMS.split(passage.text) if each.strip()]
-        return len(items) > 2 and any(len(each) == 1 and _any_in(self._asked, each) for each in items)
+        text = passage.text.removeprefix(f"{passage.label}:") if passage.label else passage.text
+        items = [_PARTS.findall(fold_words(each)) for each in _ITEMS.split(text) if each.strip()]
+        return len(items) > 2 and any(
+            len(each) <= LONGEST_ITEM and _any_in(self._asked, each) for each in items
+        )
 
     def _affirms(self, passage: KnowledgePassage, said: Sequence[str]) -> bool:
         """Return whether the passage says or denies all that a question for yes or no asks."""
+        if passage.kind in ("note", "choices") and passage.source.startswith("task/"):
+            # a value of a task is not what is done
+            return _all_in(self._telling, split_words(f"{passage.place} {passage.label}"))
         if len(self._telling) > 1:
             return _all_in(self._telling, said)
         named = passage.kind != "note" or _all_in(split_words(passage.label), self._asked)
@@ -123,9 +159,10 @@ class AnswerFitness:
         if self._place and (len(self._asked) == 1 or passage.source.startswith("segment/")):
             return False  # where something is, is shown
         if self._person:  # knowledge of a website rarely names people
-            return passage.kind == "told" and not self._vague and self._names(passage)
+            told = passage.kind == "told" and not passage.source.startswith("task/")
+            return told and not self._vague and self._names(passage)
         if self._time:
-            return passage.kind != "limit" and has_number(passage.text, self._language)
+            return passage.kind in ("told", "note") and has_number(passage.text, self._language)
         return not self._count or passage.kind != "told" or self._counts(passage)
 
     def _names(self, passage: KnowledgePassage) -> bool:

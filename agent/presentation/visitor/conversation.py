@@ -6,6 +6,7 @@ This module only selects a detour (`Detour`); the player carries it out.
 from __future__ import annotations
 
 import logging
+import re
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -64,6 +65,7 @@ INTERRUPTS = frozenset(
     {RequestKind.QUESTION, RequestKind.UNKNOWN, RequestKind.ATTENTION, RequestKind.HELP, RequestKind.SHOW}
 )
 """Requests after which the flow's fallback path for interruptions applies."""
+_LEAD = re.compile(r"\b(and|und|or|oder)\b[\s,]*$", re.IGNORECASE)
 LAST_WORDS = 3
 """Number of the visitor's sentences for which a question stays open."""
 
@@ -129,6 +131,8 @@ class Conversation:
         self._segment: str | None = None
         self._seen: list[str] = []
         self._story: deque[str] = deque(maxlen=LAST_WORDS)
+        self._asked = ""
+        """The question before, which a follow-up is about."""
         self._phrase_count = 0
         self._talking = False
         session.bus.listen(self._follow)
@@ -388,7 +392,9 @@ class Conversation:
         return place.segment_id in ids[here + 1 :]
 
     async def _question(self, request: VisitorRequest) -> Detour | None:
-        found = await self._answers.answer(request.topic or request.text)
+        asked = _asked_with_lead(request)
+        previous, self._asked = self._asked, asked
+        found = await self._answers.answer(asked, previous)
         if found is None:
             return await self._unanswered(request)
         answer = found.answer
@@ -492,3 +498,11 @@ class Conversation:
             self._seen.append(event.segment_id)
         elif isinstance(event, Narrated) and not self._talking:
             self._story.append(event.text)
+
+
+def _asked_with_lead(request: VisitorRequest) -> str:
+    """Return a question with the word that joins it to the one before, which the parser takes away: `And a debit card`."""
+    topic = request.topic or request.text
+    before = request.text[: max(request.text.find(topic), 0)]
+    lead = _LEAD.search(before)
+    return f"{lead[1]} {topic}" if lead else topic

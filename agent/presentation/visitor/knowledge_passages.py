@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, Literal
 
-from agent.errors import UnknownToKnowledge
 from agent.presentation.visitor.languages import Language
+from agent.presentation.visitor.task_steps import clean_label, describe_steps
+from agent.presentation.visitor.word_similarity import split_words
 from agent.session import Session
 from kb_schema.narration_marks import without_marks
 from kb_schema.presentation_flows import PresentationFlow, Segment
@@ -27,8 +28,9 @@ NOTES = ("help_text", "description", "purpose", "business_meaning")
 PassageKind = Literal["told", "note", "choices", "limit", "steps", "answer", "figure"]
 FEWEST_WORDS, FEWEST_STEPS = 5, 2
 """Minimum number of words of a sentence, and of a description of steps."""
+_ONE_OF = "one of "
+"""How a map describes an input with few values."""
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+(?=[^\s])")
-_SHOWN = ("navigate", "fill", "select_option", "check", "click", "upload_file")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,74 +99,60 @@ def collect_screen_passages(screen: Screen, language: Language) -> Iterator[Know
         context = f"{screen.name} {element.element_id}"
         for text, kind in _build_passage(element, language):
             yield KnowledgePassage(
-                _sentence(text), screen.name, source, context, label=element.label, kind=kind
+                _sentence(text), screen.name, source, context, label=clean_label(element.label), kind=kind
             )
 
 
 def _build_passage(element: UIElement, language: Language) -> Iterator[tuple[str, PassageKind]]:
+    label = clean_label(element.label)
     for name in NOTES:
         note = element.metadata.get(name)
-        if isinstance(note, str) and note:
-            yield language.facts["note"].format(label=element.label, note=note), "note"
+        if isinstance(note, str) and _adds_to(label, note):
+            yield language.facts["note"].format(label=label, note=note), "note"
     for affordance in element.affordances:
         options = [_option(option) for option in affordance.options]
         if options:
             choices = _joined(options, language)
-            yield language.facts["options"].format(label=element.label, options=choices), "choices"
+            yield language.facts["options"].format(label=label, options=choices), "choices"
         longest = None if affordance.validation is None else affordance.validation.max_length
         if longest is not None:
-            yield language.facts["longest"].format(label=element.label, most=longest), "limit"
+            yield language.facts["longest"].format(label=label, most=longest), "limit"
+
+
+def _without_label(note: str, label: str) -> str:
+    """Return a note without the label that it repeats: `bank-type: one of Checking, Savings`."""
+    named, colon, rest = note.partition(":")
+    return rest.strip() if colon and split_words(named) == split_words(label) else note
+
+
+def _adds_to(label: str, note: str) -> bool:
+    """Return whether a note says more than the label: `Payment terms: Payment Terms` answers nothing."""
+    return not set(split_words(note)) <= set(split_words(label))
 
 
 async def collect_task_passages(task: Task, session: Session, language: Language) -> list[KnowledgePassage]:
     """Return what a task is for, what inputs it takes, and how it is done."""
     source, name = f"task/{task.task_id}", task.name or task.task_id.replace("_", " ")
     context = f"{name} {task.task_id}"
+    drafted = "draft" in task.metadata  # its descriptions say what a map saw, and nothing to visitors
     passages = (
         [KnowledgePassage(_sentence(task.description), name, source, context=context)]
-        if task.description
+        if task.description and not drafted
         else []
     )
     for given in task.io_spec.inputs:
-        if given.description and not given.secret:
-            label = given.name.replace("_", " ").capitalize()
-            text = language.facts["input"].format(label=label, note=given.description)
-            passages.append(
-                KnowledgePassage(_sentence(text), name, source, context, label=label, kind="note")
-            )
-    steps = await _steps(task, session, language)
+        label = given.name.replace("_", " ").capitalize()
+        note = _without_label(given.description, label)
+        kind: PassageKind = "choices" if note.startswith(_ONE_OF) else "note"
+        if not given.secret and _adds_to(label, note) and (kind == "choices" or not drafted):
+            text = language.facts["input"].format(label=label, note=note)
+            passages.append(KnowledgePassage(_sentence(text), name, source, context, label=label, kind=kind))
+    steps = await describe_steps(task, session, language)
     if len(steps) >= FEWEST_STEPS:
         text = language.facts["how"].format(task=name, steps=language.facts["then"].join(steps))
         context = f"{context} {task.description}"
         passages.append(KnowledgePassage(_sentence(text), name, source, context, kind="steps"))
     return passages
-
-
-async def _steps(task: Task, session: Session, language: Language) -> list[str]:
-    """Return the steps of a task in words; steps without words are left out."""
-    words: list[str] = []
-    screen: Screen | None = None
-    for step in task.ordered_steps:
-        call = step.action
-        kind = call.canonical_type
-        if call.target_screen is not None:
-            with suppress(UnknownToKnowledge):
-                screen = await session.knowledge.screen(call.target_screen)
-                words.append(language.facts["navigate"].format(name=screen.name))
-            continue
-        document = await session.knowledge.action(call.action_type)
-        if document is not None:
-            recipe = (each.canonical_type for each in document.execution_steps)
-            kind = next((each for each in recipe if each in _SHOWN), kind)
-        element = _named(screen, call.target)
-        if element is not None and kind in _SHOWN:
-            words.append(language.facts[kind].format(name=element.label))
-    return words
-
-
-def _named(screen: Screen | None, target: Any) -> UIElement | None:
-    elements = () if screen is None or not isinstance(target, str) else screen.ui_elements
-    return next((element for element in elements if element.element_id == target), None)
 
 
 def _option(option: Option) -> str:

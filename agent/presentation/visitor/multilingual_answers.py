@@ -10,10 +10,16 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from agent.inferencer import Inferencer
+from agent.presentation.visitor.follow_up_questions import CompletedQuestion, complete_question
 from agent.presentation.visitor.knowledge_passages import KnowledgePassage
 from agent.presentation.visitor.languages import Language, list_languages, load_language
 from agent.presentation.visitor.question_answers import QuestionAnswerer, VisitorAnswer
-from agent.presentation.visitor.question_translation import INTO, detect_language, translate_question
+from agent.presentation.visitor.question_translation import (
+    INTO,
+    begins_as_follow_up,
+    detect_language,
+    translate_question,
+)
 from agent.presentation.visitor.request_parser import parse_request
 from agent.presentation.visitor.visitor_requests import RequestKind, VisitorRequest
 from agent.session import Session
@@ -51,22 +57,38 @@ class MultilingualAnswerer:
         if self._written != language.language and self._written in list_languages():
             self._own = QuestionAnswerer(session, authored, load_language(self._written), inferencer, figures)
 
-    async def answer(self, question: str) -> QuotedAnswer | None:
-        """Return the answer; None if the knowledge base has none. Raises the errors of the knowledge server's client."""
+    async def answer(self, question: str, previous: str = "") -> QuotedAnswer | None:
+        """Return the answer; None if the knowledge base has none. Raises the errors of the knowledge server's client.
+
+        `previous`: the question before, from which a follow-up takes what it does not say.
+        """
         asked_in = detect_language(question, self._language.language)
         same = asked_in == self._language.language
-        found = await (self._spoken.answer(question) if same else self._spoken.authored_answer(question))
+        authored = await self._spoken.authored_answer(question)
+        if authored is not None:
+            return QuotedAnswer(authored)
+        asked = self._complete(question, previous, asked_in)
+        if asked is None:
+            return None
+        found = await self._spoken.answer(asked.text, needed=asked.needed) if same else None
         if found is not None:
             return QuotedAnswer(found)
         if asked_in == self._written:
             if self._own is self._spoken:
                 return None
-            found = await self._own.answer(question)
+            found = await self._own.answer(asked.text, needed=asked.needed)
         else:
-            found = await self._translated(question, asked_in)
+            found = await self._translated(asked.text, asked_in)
         if found is None:
             return None
         return QuotedAnswer(found, None if self._own is self._spoken else self._written)
+
+    def _complete(self, question: str, previous: str, asked_in: str) -> CompletedQuestion | None:
+        """Return a question that can be understood alone; None if that would take another language's question."""
+        if asked_in not in list_languages():
+            return None if begins_as_follow_up(question, asked_in) else CompletedQuestion(question)
+        known = previous if detect_language(previous, asked_in) == asked_in else ""
+        return complete_question(question, known, load_language(asked_in))
 
     async def _translated(self, question: str, asked_in: str) -> VisitorAnswer | None:
         """Return the answer to the question in the language of the knowledge base; None if it cannot be translated."""

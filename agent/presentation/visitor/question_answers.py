@@ -40,6 +40,8 @@ WORTH_A_LOOK = 0.3
 MOST_PASSAGES = 8
 SAME_QUESTION = 0.6
 """Minimum mutual share for a question to count as the one an author's answer belongs to."""
+FEW_WORDS = 2
+"""Most distinctive words of a question of which each must be in the knowledge."""
 LONGEST_LABEL = 4
 """Words beside the asked ones that the label of a figure may have."""
 MOST_SCREENS = 2
@@ -225,7 +227,7 @@ class QuestionAnswerer:
             said_of_it = self._measure_share(about, passage)
             if said_of_it >= WORTH_A_LOOK:
                 score = said_of_it + self._rank_bonus(about, passage)
-                ranked.append((round(score, 4), said_of_it >= about.good_enough, passage))
+                ranked.append((round(score, 4), said_of_it >= about.good_enough and about.known, passage))
         return sorted(ranked, key=lambda each: (not each[1], -each[0]))
 
     def subject(self, question: str) -> str:
@@ -254,6 +256,7 @@ class QuestionAnswerer:
             passage.kind == "choices"
             and about.choice
             and best_word_similarity(about.choice, split_words(passage.label))
+            and about.fitness.keeps_promises(passage)
         ):
             return 1.0  # `which languages ...` is answered by the list of languages
         if not about.fitness.fits(passage):
@@ -273,6 +276,9 @@ class QuestionAnswerer:
             return 0.0
         rarest = max(about.worth[word] for word, alike in likeness.items() if alike)
         missing = [word for word in about.asked if about.counts[word] and not likeness[word]]
+        unsaid = [word for word in about.asked if not likeness[word]]
+        if passage.kind == "steps" and not _names_all(passage, unsaid, self._language):
+            return 0.0  # how an epic is closed is not how an issue is
         if any(about.worth[word] >= rarest for word in missing):
             score *= weighing.beside_the_point
         if about.wants_number and not has_number(passage.text, self._language):
@@ -323,6 +329,12 @@ def _has_all(passage: KnowledgePassage, words: Sequence[str]) -> bool:
     return all(best_word_similarity(word, said) >= SAME_STEM for word in words)
 
 
+def _names_all(passage: KnowledgePassage, words: Sequence[str], language: Language) -> bool:
+    """Return whether steps name all of these words, but for those that have many synonyms."""
+    said = split_words(passage.text)
+    return all(word in language.weak_words or best_word_similarity(word, said) for word in words)
+
+
 def _is_label(text: str, asked: Sequence[str], *, first: bool) -> bool:
     """Return whether a figure's text is a label with its number, and not a sentence in which both occur.
 
@@ -353,9 +365,13 @@ class _QuestionTopic:
         self.wants_choices = language.opens(question, language.which)
         self.wants_story = language.opens(question, language.stories)
         self.fitness = AnswerFitness(question, asked, language)
-        self.choice = asked[0] if self.wants_choices else ""
+        tells = tuple(each for each in language.stories if each not in language.which)
+        self.choice = asked[0] if self.wants_choices and not language.opens(question, tells) else ""
         """Return what is to be chosen from: the first distinctive word."""
         self.counts = {word: sum(best_word_similarity(word, words) > 0 for words in said) for word in asked}
+        telling = [word for word in asked if word not in language.weak_words]
+        self.known = len(telling) > FEW_WORDS or all(self.counts[word] for word in telling)
+        """Whether enough of the question is known: of two words, one alone says little about what is asked."""
         self.good_enough = HOW_MANY if self.wants_number else GOOD_ENOUGH
         if language.opens(question, language.who):
             self.good_enough = WHO

@@ -45,6 +45,8 @@ class _Dictionary(Model):
     stop_words: frozenset[str]
     """Words that are left out."""
     negations: frozenset[str]
+    follow_ups: frozenset[str] = frozenset()
+    """First words of a question that leaves out what the one before said; of languages that have no phrases."""
     endings: frozenset[str]
     words: dict[str, tuple[str, ...]]
     """English word -> its forms."""
@@ -107,6 +109,16 @@ def translate_question(text: str, language: str) -> TranslatedQuestion | None:
             said.append(word)
             missing.append(word)
     return TranslatedQuestion(_in_english_order(said), language, tuple(dict.fromkeys(missing)))
+
+
+def begins_as_follow_up(text: str, language: str) -> bool:
+    """Return whether a question leaves out what the one before said: `¿Y una tarjeta?`."""
+    words = [fold(word) for word in _WORD.findall(text)]
+    return (
+        bool(words)
+        and language in list_dictionaries()
+        and words[0] in set(map(fold, _load_dictionary(language).follow_ups))
+    )
 
 
 def list_dictionaries() -> tuple[str, ...]:

@@ -38,6 +38,19 @@ _JOINED = re.compile(r"^\s*(?:and|but|und|aber)\b[\s,]*(?=\S)", re.IGNORECASE)
 _LITTLE_WORTH = (RequestKind.UNKNOWN, RequestKind.YES, RequestKind.NO, RequestKind.GREET, RequestKind.THANKS)
 """Least specific request kinds: a request beside one of these wins."""
 
+_LEADS_AWAY = frozenset(
+    {
+        RequestKind.BACK,
+        RequestKind.SKIP,
+        RequestKind.SHOW,
+        RequestKind.JUMP,
+        RequestKind.REPLAY,
+        RequestKind.RESTART,
+        RequestKind.STOP,
+    }
+)
+"""Requests after which the flow goes on elsewhere: what else was asked is answered before."""
+
 
 @dataclass(frozen=True, slots=True)
 class _RequestWord:
@@ -286,8 +299,11 @@ def _chain(requests: Sequence[VisitorRequest]) -> VisitorRequest:
         question = each.kind is RequestKind.QUESTION and each.topic not in (other.topic for other in kept)
         if question or all(each.kind is not other.kind for other in kept):
             kept.append(each)
+    kept = sorted(
+        kept[:MOST_REQUESTS], key=lambda each: each.kind in _LEADS_AWAY
+    )  # what leads away ends the conversation
     chained: VisitorRequest | None = None
-    for each in reversed(kept[:MOST_REQUESTS]):
+    for each in reversed(kept):
         chained = replace(each, then=chained)
     assert chained is not None  # noqa: S101 - the first request is always kept
     return chained

@@ -282,6 +282,27 @@ async def test_what_is_too_long_to_read_says_how_much_there_is_and_how_to_read_o
             assert "Line 899 of the log." in await told(client, "read", what=on)
 
 
+async def test_words_that_no_element_is_called_by_are_found_in_the_text_of_the_page(
+    shelves, harbour, data_folder
+):
+    page = (
+        "<h1>Terms</h1><p>Orders ship from Bergen.</p><p>Refunds take ten days.</p><h2>Berths</h2><div>Price per night</div>"
+        "<div>120 kr</div><p>Paid on arrival.</p><p style='display: none'>Refunds are secret.</p><button>Order</button>"
+    )
+    with running_site(lambda _: Answered(page)) as site:
+        async with eyes(shelves, harbour) as client:
+            await told(client, "go_to", url=site.base)
+            found = await told(client, "read", what="refund days")
+            assert found.splitlines() == [
+                "no element is called 'refund days'; the page's text has:",
+                "Orders ship from Bergen.", "Refunds take ten days.", "Berths",
+            ]  # fmt: skip
+            assert "120 kr" in await told(client, "read", what="Price per night")
+            refused = await told(client, "read", what="refund of deposits", fails=True)
+            assert "nor does the page's text have these words" in refused
+            assert await told(client, "read", what="Order") == "Order"
+
+
 async def test_several_fields_are_filled_with_one_act_and_the_first_that_refuses_ends_it(
     shelves, harbour, quay, data_folder
 ):

@@ -87,6 +87,18 @@ class Language(Model):
     """Folded words that begin an indirect question; a sentence with one asks, and does not answer."""
     weak_words: frozenset[str] = frozenset()
     """Folded words with many synonyms."""
+    verbs: tuple[tuple[str, ...], ...] = ()
+    """Folded verbs that say the same of what is done in an application, by group."""
+    controls: frozenset[str] = frozenset()
+    """Folded words for what a page consists of, which say nothing about the application."""
+    length_words: frozenset[str] = frozenset()
+    """Folded words of questions for the length of a text."""
+    follow_ups: tuple[str, ...] = ()
+    """Openings of questions that leave out what the question before said."""
+    pronouns: frozenset[str] = frozenset()
+    """Folded words for what the question before was about."""
+    definitions: tuple[str, ...] = ()
+    """Openings of questions for what something is."""
     stories: tuple[str, ...] = ()
     """Openings of requests to explain something."""
     language_names: dict[str, str] = Field(default_factory=dict)
@@ -143,10 +155,15 @@ class Language(Model):
 
     def opens(self, text: str, openings: tuple[str, ...]) -> bool:
         """Return whether words begin with one of these openings, after optional polite words."""
+        return bool(self.find_opening(text, openings))
+
+    def find_opening(self, text: str, openings: tuple[str, ...]) -> str:
+        """Return the longest of these openings that words begin with, after optional polite words; empty if there is none."""
         said = " ".join(self.contractions.get(word, word) for word in _SPOKEN.findall(text.casefold()))
         line = "".join(fold_words(word) + " " for word in said.split())
         line = line.removeprefix(match[0]) if (match := self.opening.match(line)) else line
-        return any(line.startswith(fold_words(each) + " ") for each in openings)
+        found = (fold_words(each) for each in openings)
+        return max((each for each in found if line.startswith(f"{each} ")), key=len, default="")
 
     @cached_property
     def article(self) -> re.Pattern[str]:

@@ -316,3 +316,19 @@ async def test_all_questions_of_a_message_are_answered_and_the_visitor_is_asked_
         assert "depends" in said
         assert "not a person" in said
         assert sum("go on" in each for each in talking.narrator.said) == 1
+
+
+async def test_a_question_is_answered_before_the_flow_goes_on_elsewhere(shelf):
+    async with _talk(shelf) as talking:
+        assert await _says(talking, "this is boring, what does it cost?") == Detour("skip")
+        assert "depends" in " ".join(talking.narrator.said)
+
+
+async def test_a_follow_up_is_about_what_was_asked_before(shelf):
+    async with _talk(shelf) as talking:
+        await _says(talking, "How do I delete an agent?")
+        await _says(talking, "And a campaign?")
+        assert [answer.sources for answer in talking.of(Answered)] == [("Delete an Agent",)]
+        await _says(talking, "How do I create an agent?")
+        await _says(talking, "How do I delete it?")
+        assert [answer.sources[0] for answer in talking.of(Answered)][-1] == "Delete an Agent"
