@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from agent.synthesis.traces.trace_pages import TracePage, TracePages
 from agent.synthesis.utterances.markup_mentions import find_markup_mentions
 from agent.synthesis.utterances.ordinal_mentions import find_ordinal_mentions
+from agent.synthesis.utterances.paged_places import join_page_turns
 from agent.synthesis.utterances.part_openers import join_part_openers
 from agent.synthesis.utterances.record_templates import RecordTemplate, learn_record_template
 from agent.synthesis.utterances.utterance_templates import (
@@ -102,7 +103,11 @@ def analyze_mentions(traces: Sequence[ExecutionTrace], pages: TracePages) -> Men
         each.values = values
     chosen = _choose_mentions(every, template)
     marked = _mark_exceptions(_marked(every, chosen, pages), chosen)
-    joined = join_part_openers(_mark_words(_mark_places(marked, every, pages), every), pages, MENTION, NAME)
+    marked = _mark_words(_mark_places(marked, every, pages), every)
+    paged = join_page_turns(
+        marked, [each.trace for each in every], [each.values for each in every], pages, MENTION
+    )
+    joined = join_part_openers(paged, pages, MENTION, NAME)
     return MentionAnalysis(joined, template)
 
 
@@ -373,21 +378,30 @@ def _apply_mention(
 def _list_name_strategies(
     target: Selector, words: str, element: Element, page: TracePage | None
 ) -> Iterator[Strategy]:
-    """Return strategies that contain the element's name: its own, by its text, or by the text around it."""
+    """Return strategies that contain the element's name: its own, by its text, or by the text around it.
+
+    The first of several that are called alike has one, too: `target_templates` tells when it may be used.
+    """
     literal = xpath_literal(words)
     for each in target.strategies:
         if isinstance(each, ValueStrategy) and each.type.startswith("xpath") and literal in each.value:
             yield each
     around = next((up for up in element.ancestors() if words in list_element_names(up)), None)
+    plain = f"//{element.tag}[normalize-space()={literal}]"
+    alone = False
     for value in (
-        f"//{element.tag}[normalize-space()={literal}]",
+        plain,
         None if around is None else f"//{around.tag}[normalize-space()={literal}]//{element.tag}",
+        f"({plain})[1]",
     ):
-        if value is None or page is None:
+        if value is None or page is None or (alone and value.startswith("(")):
             continue
         by_words = ValueStrategy(type="xpath-text", value=value)
-        if page.find(Selector(strategies=(by_words,))) is element:
+        found = page.find(Selector(strategies=(by_words,))) is element
+        if found:
             yield by_words
+        if found and value == plain:
+            alone = True
 
 
 def _mark_places(
