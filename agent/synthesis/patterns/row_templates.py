@@ -13,7 +13,13 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from agent.synthesis.alignment.aligned_traces import AlignedCell, RowKey
-from agent.synthesis.patterns.target_templates import LEAST_FIRST, PARAMETER, TargetTemplate, put_marks, read_mark
+from agent.synthesis.patterns.target_templates import (
+    LEAST_FIRST,
+    PARAMETER,
+    TargetTemplate,
+    put_marks,
+    read_mark,
+)
 from agent.synthesis.traces.list_rows import is_marked_row, list_alike_parts
 from agent.synthesis.traces.trace_pages import TracePage, TracePages
 from kb_schema.templates import list_telling_words, xpath_literal

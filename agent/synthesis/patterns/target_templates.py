@@ -109,7 +109,11 @@ def find_target_template(cells: Sequence[AlignedCell], pages: TracePages) -> Tar
         seen[cell.row] = found
     tried: set[str] = set()
     for template in _templates(seen.values()):
-        if template in tried or len(tried) >= MOST_TEMPLATES or (_is_first(template) and len(seen) < LEAST_FIRST):
+        if (
+            template in tried
+            or len(tried) >= MOST_TEMPLATES
+            or (_is_first(template) and len(seen) < LEAST_FIRST)
+        ):
             continue
         tried.add(template)
         words = {row: _words_for(template, each) for row, each in seen.items()}

@@ -99,7 +99,11 @@ def _join(
         ]
         every = [each for each in chosen if each is not None]
         differ = len({each.page for each in every}) >= LEAST_PLACES
-        if len(every) < len(traces) or not differ or len({each.place % length for each in every}) < LEAST_PLACES:
+        if (
+            len(every) < len(traces)
+            or not differ
+            or len({each.place % length for each in every}) < LEAST_PLACES
+        ):
             continue
         entry = f"({kind})[({{{{row}}}} - 1) mod {length} + 1]"
         link = _find_link(every, length)
@@ -127,7 +131,15 @@ def _find_turned(trace: ExecutionTrace, place: int, pages: TracePages) -> _Chose
     if found is None or entry.action_type != "click" or None in before:
         return None
     listed = tuple(each for each in before if each is not None)
-    return _Chosen(turns[0], turns[-1] + 1, place, number, (*listed, found[0]), found[1], tuple(_find_links(trace.steps[turns[0]], pages)))
+    return _Chosen(
+        turns[0],
+        turns[-1] + 1,
+        place,
+        number,
+        (*listed, found[0]),
+        found[1],
+        tuple(_find_links(trace.steps[turns[0]], pages)),
+    )
 
 
 def _find_unturned(
@@ -149,7 +161,9 @@ def _find_length(chosen: _Chosen, kind: str) -> int | None:
         return None
     length, left = divmod(chosen.place - here.index(chosen.element) - 1, chosen.page - 1)
     full = {len(_list_kind(each, kind)) for each in chosen.listed[:-1]}
-    return length if left == 0 and length >= LEAST_LENGTH and full == {length} and len(here) <= length else None
+    return (
+        length if left == 0 and length >= LEAST_LENGTH and full == {length} and len(here) <= length else None
+    )
 
 
 # -- numbered links
@@ -178,7 +192,11 @@ def _list_links(element: Element) -> list[Element]:
         ]
         if len(links) > 1:
             numbers = [int(squeeze(text_of(each))) for each in links]
-            apart = [part for part in around.elements() if part.tag == beside.tag and {part, *part.descendants()} & {*links}]
+            apart = [
+                part
+                for part in around.elements()
+                if part.tag == beside.tag and {part, *part.descendants()} & {*links}
+            ]
             return links if numbers == sorted(set(numbers)) and len(apart) == len(links) else []
     return []
 

@@ -1,8 +1,8 @@
 """Clicks that open the part of a page with the element which the description names: its tab, its section, its folder.
 
 A person opens one tab after another until the named element is seen. Only the one that holds it counts, and the markup
-says which that is: by `aria-controls`, or because what was clicked stands beside the hidden part that the element is in. The
-clicks become one, on what opens the part with the named element. The last click of each trace must have opened that part,
+says which that is: by `aria-controls`, or because what was clicked holds the hidden part that the element is in, or stands
+beside it. The clicks become one, on what opens the part with the named element. The last click of each trace must have opened that part,
 and at least two different parts were opened.
 """
 
@@ -16,6 +16,7 @@ from kb_schema.execution_traces import ExecutionTrace, TraceStep
 from kb_schema.selectors import Selector, ValueStrategy
 from kb_schema.templates import xpath_literal
 from web_pages.element_tree import Element
+from web_pages.page_texts import squeeze, text_of
 from web_pages.selectors.stable_attributes import list_stable_classes
 from web_pages.visibility import visible
 
@@ -42,17 +43,9 @@ def join_part_openers(
 
     `mention` and `name` are the metadata keys of what names a step's element, and of the words.
     """
-    found = {
-        (number, at): _find_opening(trace.steps, at, pages, mention, name)
-        for number, trace in enumerate(traces)
-        for at, step in enumerate(trace.steps)
-        if at
-        and name in step.metadata
-        and (
-            _is_opener(trace.steps[at - 1], pages)
-            or _find_nested_opening(trace.steps, at, pages, mention, name) is not None
-        )
-    }
+    found = _find_openings(traces, pages, mention, name, by_markup=True) or _find_openings(
+        traces, pages, mention, name, by_markup=False
+    )
     opened = {each.part for each in found.values() if each is not None}
     if None in found.values() or len(opened) < LEAST_PARTS:
         return list(traces)
@@ -65,6 +58,22 @@ def join_part_openers(
                 steps[opening.begin : at] = [opening.step]
         made.append(trace.model_copy(update={"steps": tuple(steps)}))
     return made
+
+
+def _find_openings(
+    traces: Sequence[ExecutionTrace], pages: TracePages, mention: str, name: str, *, by_markup: bool
+) -> dict[tuple[int, int], _Opening | None]:
+    """Return how each named step after an opener was reached, by trace and index; None where the opener is another part's.
+
+    `by_markup`: openers say what they control; else they hold something hidden, or stand beside it.
+    """
+    is_opener, find = (_is_opener, _find_opening) if by_markup else (_is_nested_opener, _find_nested_opening)
+    return {
+        (number, at): find(trace.steps, at, pages, mention, name)
+        for number, trace in enumerate(traces)
+        for at, step in enumerate(trace.steps)
+        if at and name in step.metadata and is_opener(trace.steps[at - 1], pages)
+    }
 
 
 def _is_opener(step: TraceStep, pages: TracePages) -> bool:
@@ -85,7 +94,7 @@ def _find_opening(
     last, words = steps[at - 1], steps[at].metadata[name]
     control, seen = _find_control(last, pages), pages.find_target(last)
     if control is None or seen is None:
-        return _find_nested_opening(steps, at, pages, mention, name)
+        return None
     inner = "" if seen[1] is control else f"//{seen[1].tag}"
     for path in _list_paths(steps[at], words):
         value = f"//*[@{_CONTROLS} = {path}/ancestor::*/@id]{inner}"
@@ -114,7 +123,7 @@ def _aim(last: TraceStep, target: Selector, named: TraceStep, mention: str, name
 def _find_nested_opening(
     steps: Sequence[TraceStep], at: int, pages: TracePages, mention: str, name: str
 ) -> _Opening | None:
-    """Return the clicks before a named step as one, if the last of them was beside the hidden part with its element."""
+    """Return the clicks before a named step as one, if the last of them was on or beside what holds the hidden part with its element."""
     last, words = steps[at - 1], steps[at].metadata[name]
     seen = pages.find_target(last) if last.action_type == "click" else None
     if seen is None:
@@ -123,9 +132,10 @@ def _find_nested_opening(
     for path in _list_paths(steps[at], words):
         hidden = page.stored.resolve_template(path, {})
         part = _find_hidden_part(hidden[0]) if len(hidden) == 1 else None
-        if part is None or part.parent is not pressed.parent:
+        around = None if part is None else part.parent
+        if part is None or around is None or around not in (pressed, pressed.parent):
             continue
-        opener = f"//{pressed.parent.tag if pressed.parent else '*'}[{part.tag}{path}]/{pressed.tag}"
+        opener = f"//{around.tag}[{part.tag}{path}]" + ("" if pressed is around else f"/{pressed.tag}")
         classes = [
             f"{opener}[contains(concat(' ', normalize-space(@class), ' '), {xpath_literal(f' {each} ')})]"
             for each in list_stable_classes(pressed)
@@ -137,7 +147,7 @@ def _find_nested_opening(
             while begin and _is_pressed_alike(steps[begin - 1], pressed, pages):
                 begin -= 1
             step = _aim(last, Selector(strategies=own), steps[at], mention, name)
-            return _Opening(begin, step, words)
+            return _Opening(begin, step, squeeze(text_of(around)))
     return None
 
 
@@ -148,11 +158,16 @@ def _find_hidden_part(element: Element) -> Element | None:
 
 
 def _is_pressed_alike(step: TraceStep, pressed: Element, pages: TracePages) -> bool:
-    """Whether a click was on an element of the same kind: one that opens another part."""
+    """Whether a click opened another part of the same set."""
+    seen = pages.find_target(step)
+    return seen is not None and seen[1].tag == pressed.tag and _is_nested_opener(step, pages)
+
+
+def _is_nested_opener(step: TraceStep, pages: TracePages) -> bool:
+    """Whether a click was on an element that holds something hidden, or stands beside it."""
     seen = pages.find_target(step) if step.action_type == "click" else None
-    if seen is None or seen[1] is pressed or seen[1].tag != pressed.tag:
-        return False
-    return bool({*list_stable_classes(seen[1])} & {*list_stable_classes(pressed)})
+    around = () if seen is None else (seen[1], seen[1].parent)
+    return any(not visible(part) for each in around if each is not None for part in each.elements())
 
 
 def _list_paths(step: TraceStep, words: str) -> list[str]:
