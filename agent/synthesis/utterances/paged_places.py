@@ -7,7 +7,7 @@ place and the length of a page. All traces must agree on that length, on every p
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from agent.synthesis.traces.element_places import LEAST_PLACES, is_place, list_kinds
@@ -15,6 +15,7 @@ from agent.synthesis.traces.trace_pages import TracePage, TracePages
 from agent.synthesis.utterances.value_forms import FORMS, NUMBER
 from kb_schema.execution_traces import ExecutionTrace, TraceStep
 from kb_schema.selectors import Selector, ValueStrategy
+from kb_schema.templates import xpath_literal
 from web_pages.element_tree import Element
 from web_pages.page_texts import squeeze, text_of
 from web_pages.visibility import visible
@@ -108,6 +109,8 @@ def _join(
         entry = f"({kind})[({{{{row}}}} - 1) mod {length} + 1]"
         link = _find_link(every, length)
         if link is not None:
+            mark = _find_mark(every, link)
+            entry += "" if mark is None else f"[{link}{mark}]"
             return [_write(trace, each, link, entry) for trace, each in zip(traces, every, strict=True)]
     return None
 
@@ -214,6 +217,35 @@ def _find_link(every: Sequence[_Chosen], length: int) -> str | None:
 def _has_link(chosen: _Chosen, template: str) -> bool:
     found = chosen.listed[0].stored.resolve_template(template, {"row": str(chosen.place)})
     return len(found) == 1 and visible(found[0])
+
+
+def _find_mark(every: Sequence[_Chosen], link: str) -> str | None:
+    """Return the condition, in XPath, by which the link of the page that is shown differs from the others in all traces.
+
+    With it, nothing is pressed while another page than that of the place is marked as the one that is shown.
+    """
+    common: set[str] | None = None
+    for chosen in every:
+        page = chosen.listed[-1]
+        current = page.stored.resolve_template(link, {"row": str(chosen.place)})
+        if len(current) != 1:
+            return None
+        others = [each for each in _list_links(current[0]) if each is not current[0]]
+        taken = {mark for each in others for mark in _list_marks(each)}
+        own = set(_list_marks(current[0])) - taken
+        common = own if common is None else common & own
+    return min(common, key=lambda each: (len(each), each)) if common else None
+
+
+def _list_marks(link: Element) -> Iterator[str]:
+    """Yield the classes of a link and of the part that it is alone in, and what ARIA says of it, as XPath conditions."""
+    for path, element in (("@", link), ("../@", link.parent)):
+        if element is None:
+            continue
+        if element.get("aria-current") not in (None, "false"):
+            yield f"[{path}aria-current != 'false']"
+        for name in (element.get("class") or "").split():
+            yield f"[contains(concat(' ', normalize-space({path}class), ' '), {xpath_literal(f' {name} ')})]"
 
 
 def _list_kind(page: TracePage, kind: str) -> list[Element]:

@@ -29,7 +29,10 @@ def _page(page: int, berths: tuple[str, ...] = BERTHS, length: int = LENGTH) -> 
         for each in berths[(page - 1) * length : page * length]
     )
     pages = range(1, -(-len(berths) // length) + 1)
-    links = "".join(f"<li class='page'><a href='#'>{each}</a></li>" for each in ("<", *pages, ">"))
+    links = "".join(
+        f"<li class='page{' active' if each == page else ''}'><a href='#'>{each}</a></li>"
+        for each in ("<", *pages, ">")
+    )
     return f"<body><h1>Berths</h1><div id='hits'>{rows}</div><ul id='pager'>{links}</ul></body>"
 
 
@@ -88,6 +91,23 @@ def test_a_place_that_nobody_chose_is_found_on_its_page_whatever_way_the_pages_w
     result = _induce(*SHOWN)
     assert find_gap(result) is None
     assert _find(result, place) == pressed
+
+
+def test_nothing_is_pressed_while_another_page_is_shown_than_that_of_the_place():
+    result = _induce(*SHOWN)
+    assert result.graph is not None
+    node = result.graph.nodes[-1]
+    assert isinstance(node, ActionNode)
+    assert isinstance(node.target, Selector)
+    strategy = node.target.strategies[0]
+    assert isinstance(strategy, TemplateStrategy)
+    value = fill_selector(strategy.template, {strategy.parameters[0]: "10"}, "xpath")
+    selector = Selector.model_validate({"strategies": [{"type": "xpath", "value": value}]})
+    found = {
+        page: StoredPage(PageSnapshot(url=URL, html=_page(page))).resolve(selector).element
+        for page in (1, 2, 3)
+    }
+    assert {page: each and text_of(each) for page, each in found.items()} == {1: None, 2: None, 3: "Jade"}
 
 
 def _uses_places(result: PipelineResult) -> bool:
