@@ -42,7 +42,9 @@ def find_paged_target(cells: Sequence[AlignedCell]) -> TargetTemplate | None:
     """Return the template of a place in a list over several pages, if all steps have it."""
     told = {cell.step.metadata.get(PLACE_TEMPLATE) for cell in cells}
     template = told.pop() if len(told) == 1 else None
-    return template and TargetTemplate(template, {cell.row: cell.step.metadata[PLACE] for cell in cells})
+    if template is None:
+        return None
+    return TargetTemplate(template, {cell.row: cell.step.metadata[PLACE] for cell in cells})
 
 
 def _is_ordinal(key: str, told: Mapping[str, Mapping[RowKey, str]]) -> bool:

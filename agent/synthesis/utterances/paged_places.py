@@ -22,7 +22,7 @@ from web_pages.visibility import visible
 
 PLACE_TEMPLATE = "place_template"
 """Metadata key of a step: the XPath of its element, with the place as the parameter `{{row}}`."""
-PLACE = "place"
+PLACE = "told_place"
 """Metadata key of a step: the place that the description has."""
 LEAST_LENGTH = 2
 """Elements that a page of a list has, at least."""
@@ -60,14 +60,19 @@ def join_page_turns(
     `shown` has the same steps with all that was recorded of their targets. `mention` is the metadata key of what a step is about.
     """
     for key in sorted({name for each in values for name in each}):
-        places = [FORMS[NUMBER](each.get(key, "") if isinstance(each.get(key, ""), str) else "") for each in values]  # type: ignore[arg-type]  # fmt: skip
-        numbers = [int(each) for each in places if each is not None and is_place(each)]
+        numbers = [number for each in values if (number := _read_place(each.get(key, ""))) is not None]
         if len(numbers) == len(traces) and len(set(numbers)) >= LEAST_PLACES:
             made = _join(shown, numbers, pages)
             if made is not None:
                 marked = f"{key}_{NUMBER}"
                 return [_mark(trace, each, marked, mention) for trace, each in zip(traces, made, strict=True)]
     return list(traces)
+
+
+def _read_place(value: str | list[str]) -> int | None:
+    """Return the place that an ordinal says ("3rd"); None for other texts."""
+    said = FORMS[NUMBER](value) if isinstance(value, str) else None
+    return int(said) if said is not None and is_place(said) else None
 
 
 def _mark(
