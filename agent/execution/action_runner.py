@@ -17,6 +17,7 @@ from playwright.async_api import Error as PlaywrightError
 from agent import retry_limits
 from agent.errors import PersonNeeded, StepFailed, touched_the_page
 from agent.execution.call_templates import COMPOSITE_ACTIONS, bind_call, fill_call, fill_conditions
+from agent.execution.effects.person_answers import ask_until_done
 from agent.execution.effects.side_effects import SideEffects
 from agent.execution.element_uses import find_element_use, find_recorded
 from agent.execution.run_observer import RunObserver
@@ -369,12 +370,8 @@ class ActionRunner:
         """Ask a person to act, and go on with the answer; the trace has a boundary there. Raises `PersonNeeded`."""
         session = self._session
         async with report_action(session, "wait", call, None, secret=False, boundary=True):
-            asker = session.context.asker
-            prompt = as_text(
-                fill_value(call.narration or "Do what the page asks for, then answer", {**values})
-            )
-            prompt = session.context.redact(prompt)
-            if asker is None or await asker.ask("continue", prompt, secret=False) is None:
+            told = as_text(fill_value(call.narration or "Do what the page asks for", {**values}))
+            if not await ask_until_done(session.context, told):
                 raise PersonNeeded("the task waits for a person here", hint=call.narration)
 
     async def _act_on_page(self, name: str, call: ActionCall, values: Mapping[str, Any]) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent.errors import PersonNeeded, StepFailed
 from agent.execution.call_templates import fill_conditions
+from agent.execution.effects.person_answers import ask_until_done
 from agent.execution.replanning.suggested_actions import resolve_suggestion, show_page
 from agent.inferencer import ReplanContext
 
@@ -82,11 +83,8 @@ async def run_judgement_node(
 async def _ask_person(engine: TaskExecution, node: AgentNode) -> None:
     """Let a person do what the recordings leave open, and wait for the answer. Raises `PersonNeeded` without one."""
     session = engine.session
-    asker = session.context.asker
-    prompt = session.context.redact(
-        f"The recordings do not tell this step. Do it in the browser, then answer: {node.goal}"
-    )
-    if asker is None or await asker.ask("continue", prompt, secret=False) is None:
+    told = f"The recordings do not tell this step. Do it in the browser: {node.goal}"
+    if not await ask_until_done(session.context, told):
         raise PersonNeeded(
             node.goal,
             hint="run it in a terminal with --headed, do this step in the browser and answer; or configure a model",

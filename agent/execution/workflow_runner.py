@@ -17,6 +17,7 @@ from agent.errors import AgentError, PersonNeeded, StepFailed, UnknownToKnowledg
 from agent.events import InputResolved, TaskEnded, TaskStarted, WorkflowVersionFixed
 from agent.execution.call_templates import can_start_anywhere, fill_conditions
 from agent.execution.effects.effect_read_backs import AFTER_S, BEFORE_S, read_page
+from agent.execution.effects.person_answers import ask_until_done
 from agent.execution.judgement_node import run_judgement_node
 from agent.execution.loops.loop_items import read_item_fields
 from agent.execution.loops.node_loop_task import ITEM_NAMES, build_node_loop_task
@@ -596,12 +597,13 @@ class _WorkflowRun:
         asker = self._session.context.asker
         if asker is None:
             raise PersonNeeded(node.prompt, hint="run it in a terminal, where you can answer")
-        for name in node.outputs or ("continue",):
+        if not node.outputs and not await ask_until_done(self._session.context, node.prompt):
+            raise PersonNeeded(node.prompt, hint="there was no answer: run it again and answer")
+        for name in node.outputs:
             answer = await asker.ask(name, node.prompt, secret=False)
             if answer is None:
                 raise PersonNeeded(node.prompt, hint="there was no answer: run it again and answer")
-            if node.outputs:
-                self._values[name] = answer
+            self._values[name] = answer
 
     async def _judge(self, node: AgentNode) -> None:
         await self._progress.come_back()

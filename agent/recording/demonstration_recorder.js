@@ -53,6 +53,8 @@
   let spot = null; // where the pointer was last
   let pressSpot = null; // where a button was pressed last
   let loaded = 0; // when the page was loaded
+  const fields = new WeakMap(); // field -> its number in this document
+  let fieldCount = 0;
   const revealed = new WeakMap(); // element -> what the pointer was over when it appeared
 
   const tag = (el) => el.localName;
@@ -139,10 +141,18 @@
       kind, at: seen ? seen.at : -1, foreign: seen ? seen.foreign : false, url: document.URL, time: clock(),
       tag: el ? tag(el) : null, field: el ? isText(el) : false, secret: el ? isSecret(el) : false,
       pointer: el ? getComputedStyle(el).cursor === "pointer" : false, fading: el ? isFading(el) : false,
-      around: el ? isAround(el) : false,
+      around: el ? isAround(el) : false, node: el && isText(el) ? numberOf(el) : null,
       signs: seen ? seen.signs : null, ...more,
     };
     send([JSON.stringify(what), seen ? seen.page : "", seen ? seen.index : ""]);
+  }
+
+  function numberOf(el) {
+    if (!fields.has(el)) {
+      fieldCount += 1;
+      fields.set(el, `${document_}-${fieldCount}`);
+    }
+    return fields.get(el);
   }
 
   /** Whether it has no words and is being drawn in or out, such as the backdrop of a dialog: the page changes on its own. */

@@ -143,7 +143,7 @@ def _is_part_of_double_click(each: RecordedAction, double: RecordedAction) -> bo
 
 
 def _is_caret_click(click: RecordedAction, fill: RecordedAction) -> bool:
-    """Whether a click only placed the caret in the field."""
+    """Whether a click only placed the caret in the field. A page may mark what is clicked, so its selector may be another."""
     if (
         fill.action_type != "fill"
         or click.action_type != "click"
@@ -151,7 +151,8 @@ def _is_caret_click(click: RecordedAction, fill: RecordedAction) -> bool:
         or not click.what.field
     ):
         return False
-    return click.element is not None and click.element == fill.element
+    same = click.what.node is not None and fill.what is not None and click.what.node == fill.what.node
+    return same or (click.element is not None and click.element == fill.element)
 
 
 def had_no_effect(action: RecordedAction, html_after: str | None, url_after: str | None) -> bool:

@@ -59,6 +59,8 @@ class RecordedEvent(BaseModel):
     secret: bool
     id: str | None = None
     """A number that is constant while the person types into one field."""
+    node: str | None = None
+    """A number of the text field, as long as its page is open; None for other elements."""
     value: str | None = None
     former: str | None = None
     """What an editor with formatted text held before it was typed into; None for other fields."""

@@ -12,32 +12,13 @@ from agent.synthesis.graph.action_graph import (
     GraphNode,
     LoopNode,
 )
+from agent.synthesis.graph.action_words import name_element, write_action
 from agent.synthesis.synthesis_prompts import render_target
-from kb_schema.selectors import NameStrategy, Selector, TemplateStrategy
+from kb_schema.selectors import Selector, TemplateStrategy
 from mcp_server.document_text.condition_text import describe_condition
 
 LONGEST = 90
 """Characters of a line."""
-_FORMS = {
-    "navigate": "open {value}",
-    "navigate_back": "go back",
-    "refresh": "reload the page",
-    "click": "press {target}",
-    "double_click": "press {target} twice",
-    "right_click": "press {target} with the right button",
-    "drag": "drag {target}",
-    "hover": "point at {target}",
-    "fill": "type {value} into {target}",
-    "append_text": "add {value} to {target}",
-    "input_and_submit": "type {value} into {target} and send it",
-    "clear": "empty {target}",
-    "select_option": "choose {value} in {target}",
-    "check": "tick {target}",
-    "uncheck": "untick {target}",
-    "upload_file": "upload {value} to {target}",
-    "press": "press the key {value}",
-    "wait": "wait {value} s",
-}
 
 
 def list_step_lines(graph: ActionGraph) -> list[str]:
@@ -86,14 +67,7 @@ def _describe(node: ActionNode, agent: str, secrets: set[str]) -> str:
     if node.target is True:
         prompt = node.args.get("prompt") or node.args.get("message")
         return f"wait for a person: {prompt}" if prompt else "wait for a person"
-    given = next((node.args[key] for key in ("value", "url", "duration") if key in node.args), None)
-    value = "" if given is None else ", ".join(map(str, given)) if isinstance(given, list) else str(given)
-    if value.strip("{}") in secrets:
-        value = f"the secret {value}"
-    elif node.action_type not in ("navigate", "press", "wait") and not value.startswith("{"):
-        value = repr(value)
-    form = _FORMS.get(node.action_type, f"{node.action_type.replace('_', ' ')} {{target}}")
-    told = form.format_map({"value": value, "target": _name(node)}).strip()
+    told = write_action(node.action_type, node.args, _name(node), secrets)
     if isinstance(place := node.args.get("place"), list):
         told += f" at {', '.join(f'{100 * float(str(each)):.0f} %' for each in place)}"
     return told + (" (only if it is there)" if node.no_action_if_target_not_found or node.only_if else "")
@@ -102,23 +76,16 @@ def _describe(node: ActionNode, agent: str, secrets: set[str]) -> str:
 def _name(node: ActionNode) -> str:
     """Return what people call the element, and the inputs that tell it, else its first selector."""
     known = node.fingerprint
-    words = next(iter(() if known is None else known.words), None)
-    role = "" if known is None or known.role is None else f"{known.role} "
-    if words is None and isinstance(node.target, Selector):
-        named = [each for each in node.target.strategies if isinstance(each, NameStrategy)]
-        words = named[0].name if named else None
-        role = f"{named[0].role} " if named and named[0].role else ""
-    if words is None and known is not None:
-        words = known.attributes.get("name") or known.attributes.get("id")
+    said = name_element(known, node.target)
     strategies = node.target.strategies if isinstance(node.target, Selector) else ()
     told_by = dict.fromkeys(
         name for each in strategies if isinstance(each, TemplateStrategy) for name in each.parameters
     )
     of = f" of {' and '.join(f'{{{name}}}' for name in told_by)}" if told_by else ""
-    if words is None and told_by:
+    if said is None and told_by:
         kind = None if known is None else known.role or known.tag
         return f"{kind or 'the element'}{of}"
-    return render_target(node.target) if words is None else f"{role}{words!r}{of}"
+    return render_target(node.target) if said is None else f"{said}{of}"
 
 
 def _short(text: str) -> str:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from playwright.async_api import Error as PlaywrightError
 
 from agent.errors import PersonNeeded
+from agent.execution.effects.person_answers import ask_until_done
 from agent.execution.page_complaints import read_signs
 from agent.page.errors import PageError
 from agent.page.page_changes import wait_for_change
@@ -71,13 +72,11 @@ async def _find_passkeys(session: Session) -> list[PersonCheck]:
 
 async def _ask(session: Session, checks: Sequence[PersonCheck], state: str) -> None:
     """Tell the person and wait for the answer. Raises `PersonNeeded` without one."""
-    asker = session.context.asker
-    if asker is None:
+    if session.context.asker is None:
         raise _person_needed(checks, state)
     with suppress(PlaywrightError):
         await session.page.bring_to_front()
-    told = session.context.redact(f"{_say(checks)}. Do it in the browser, then answer")
-    if await asker.ask("continue", told, secret=False) is None:
+    if not await ask_until_done(session.context, f"{_say(checks)}. Do it in the browser"):
         raise _person_needed(checks, state)
 
 

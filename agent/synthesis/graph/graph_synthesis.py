@@ -25,6 +25,7 @@ from agent.synthesis.graph.action_graph import (
     GraphReading,
     LoopNode,
 )
+from agent.synthesis.graph.action_words import name_element, write_action
 from agent.synthesis.graph.graph_script import render_script
 from agent.synthesis.graph.synthesis_report import SynthesisReport, build_report
 from agent.synthesis.patterns.extracted_patterns import (
@@ -46,6 +47,7 @@ from agent.synthesis.synthesis_prompts import (
 from agent.synthesis.traces.element_fingerprints import merge_step_fingerprints
 from agent.synthesis.traces.trace_side_effects import DIALOG_TEXT, merge_side_effects
 from kb_schema import action_types
+from kb_schema.execution_traces import TraceStep
 from kb_schema.fingerprints import Fingerprint
 from kb_schema.selectors import Selector
 from kb_schema.templates import selector_parameters, strings
@@ -494,9 +496,15 @@ def _find_fingerprint(step: _SynthesizedStep, decision: ActionDecision) -> Finge
 
 
 def _describe_goal(position: AlignedPosition, task: str) -> str:
-    seen = sorted({render_step(step) for step in position.observed})
+    seen = sorted({_say(step) for step in position.observed})
     told = "; or ".join(seen[:5])
-    return f"{task + ': ' if task else ''}do what fits here; observed in traces: {told}"[:2_000]
+    return f"{task + ': ' if task else ''}do what fits here; the recordings show: {told}"[:2_000]
+
+
+def _say(step: TraceStep) -> str:
+    """Return what was done in a step, in words."""
+    name = name_element(merge_step_fingerprints([step]), step.target)
+    return write_action(step.action_type, step.args or {}, name or render_target(step.target))
 
 
 def _read_decision(answer: str) -> dict[str, Any] | None:

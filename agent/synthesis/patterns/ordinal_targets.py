@@ -13,6 +13,7 @@ from agent.synthesis.alignment.aligned_traces import AlignedCell, RowKey
 from agent.synthesis.patterns.target_templates import PARAMETER, TargetTemplate
 from agent.synthesis.traces.element_places import LEAST_PLACES, find_at_place, is_place, list_kinds
 from agent.synthesis.traces.trace_pages import TracePages
+from agent.synthesis.utterances.paged_places import PLACE, PLACE_TEMPLATE
 from agent.synthesis.utterances.value_forms import FORMS, NUMBER
 
 
@@ -35,6 +36,15 @@ def find_ordinal_target(
             ):
                 return TargetTemplate(f"({kind})[{{{{{PARAMETER}}}}}]", {row: words[row] for row in seen})
     return None
+
+
+def find_paged_target(cells: Sequence[AlignedCell]) -> TargetTemplate | None:
+    """Return the template of a place in a list over several pages, if all steps have it."""
+    told = {cell.step.metadata.get(PLACE_TEMPLATE) for cell in cells}
+    template = told.pop() if len(told) == 1 else None
+    if template is None:
+        return None
+    return TargetTemplate(template, {cell.row: cell.step.metadata[PLACE] for cell in cells})
 
 
 def _is_ordinal(key: str, told: Mapping[str, Mapping[RowKey, str]]) -> bool:

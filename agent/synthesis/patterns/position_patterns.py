@@ -25,7 +25,7 @@ from agent.synthesis.patterns.extracted_patterns import (
     TargetParameter,
 )
 from agent.synthesis.patterns.nested_rows import find_nested_template
-from agent.synthesis.patterns.ordinal_targets import find_ordinal_target
+from agent.synthesis.patterns.ordinal_targets import find_ordinal_target, find_paged_target
 from agent.synthesis.patterns.ranked_rows import find_ranked_target
 from agent.synthesis.patterns.row_columns import add_column_template, name_by_column, take_other_words
 from agent.synthesis.patterns.row_templates import find_first_by_words, find_row_template
@@ -344,6 +344,9 @@ class PositionClassifier:
 
     def _find_varying(self, cells: list[AlignedCell], *, many: bool) -> TargetTemplate | None:
         """Return the template of a target that varies: by the texts that the inputs have, if there are any."""
+        paged = find_paged_target(cells)
+        if paged is not None:
+            return paged
         found = find_target_template(cells, self._pages)
         told = self._list_told(cells)
         by_inputs = find_row_template(cells, self._pages, told, one_of_many=True) if told else None

@@ -13,7 +13,13 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from agent.synthesis.alignment.aligned_traces import AlignedCell, RowKey
-from agent.synthesis.patterns.target_templates import PARAMETER, TargetTemplate, put_marks, read_mark
+from agent.synthesis.patterns.target_templates import (
+    LEAST_FIRST,
+    PARAMETER,
+    TargetTemplate,
+    put_marks,
+    read_mark,
+)
 from agent.synthesis.traces.list_rows import is_marked_row, list_alike_parts
 from agent.synthesis.traces.trace_pages import TracePage, TracePages
 from kb_schema.templates import list_telling_words, xpath_literal
@@ -34,8 +40,6 @@ LONGEST_NAME = 160
 MOST_NAMES = 12
 """Texts of a part that are tried as its name."""
 MOST_TEMPLATES = 60
-LEAST_FIRST = 3
-"""Traces that must have taken the first of the parts that an input means."""
 MOST_CLASSES = 3
 """Classes, and icons, that are tried as what tells a target from others in its part."""
 _WHOLE = frozenset({"html", "body", "main", "select"})

@@ -30,6 +30,8 @@ OTHER_WORDS = "other_words"
 ALSO = "_also"
 """What follows the name of the input that names a part, in the name of the optional input for further words of it."""
 MOST_TEMPLATES = 6
+LEAST_FIRST = 3
+"""Traces that must have taken the first of the elements or parts that an input means; one of them had several."""
 _NUMBERED = re.compile(r"#?(?P<number>\d+)(?P<mark>[.:)] | - )(?P<name>\S.*)")
 _COUNT = re.compile(r"[([]?\d+[)\]]?")
 _CLASS = re.compile(r"' ([^\s']+) '")
@@ -107,7 +109,11 @@ def find_target_template(cells: Sequence[AlignedCell], pages: TracePages) -> Tar
         seen[cell.row] = found
     tried: set[str] = set()
     for template in _templates(seen.values()):
-        if template in tried or len(tried) >= MOST_TEMPLATES:
+        if (
+            template in tried
+            or len(tried) >= MOST_TEMPLATES
+            or (_is_first(template) and len(seen) < LEAST_FIRST)
+        ):
             continue
         tried.add(template)
         words = {row: _words_for(template, each) for row, each in seen.items()}
@@ -122,6 +128,11 @@ def find_target_template(cells: Sequence[AlignedCell], pages: TracePages) -> Tar
             )
     told = find_quoted_template({row: each.target for row, each in seen.items()}, PARAMETER)
     return None if told is None else TargetTemplate(*told)
+
+
+def _is_first(template: str) -> bool:
+    """Whether a template takes the first of several elements that are called alike."""
+    return template.startswith("(") and template.endswith(")[1]")
 
 
 def find_data_template(

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from agent.synthesis.traces.trace_pages import TracePage, TracePages
 from agent.synthesis.utterances.markup_mentions import find_markup_mentions
 from agent.synthesis.utterances.ordinal_mentions import find_ordinal_mentions
+from agent.synthesis.utterances.paged_places import join_page_turns
 from agent.synthesis.utterances.part_openers import join_part_openers
 from agent.synthesis.utterances.record_templates import RecordTemplate, learn_record_template
 from agent.synthesis.utterances.utterance_templates import (
@@ -102,7 +103,11 @@ def analyze_mentions(traces: Sequence[ExecutionTrace], pages: TracePages) -> Men
         each.values = values
     chosen = _choose_mentions(every, template)
     marked = _mark_exceptions(_marked(every, chosen, pages), chosen)
-    joined = join_part_openers(_mark_words(_mark_places(marked, every, pages), every), pages, MENTION, NAME)
+    marked = _mark_words(_mark_places(marked, every, pages), every)
+    paged = join_page_turns(
+        marked, [each.trace for each in every], [each.values for each in every], pages, MENTION
+    )
+    joined = join_part_openers(paged, pages, MENTION, NAME)
     return MentionAnalysis(joined, template)
 
 
@@ -323,6 +328,7 @@ def _marked(
     every: Sequence[_TraceMentions], chosen: Mapping[_TraceStepPosition, tuple[str, str]], pages: TracePages
 ) -> list[ExecutionTrace]:
     steady = _steady(every, chosen)
+    alone = _list_alone(every, chosen, pages)
     made = []
     for number, each in enumerate(every):
         steps, order = [], defaultdict(list)
@@ -330,8 +336,12 @@ def _marked(
             key, words = chosen.get((number, at), ("", ""))
             if key.endswith(ITEM):
                 order[key.removesuffix(ITEM)].append(words)
-            marked = key and (step.action_type, key) not in steady
-            steps.append(_apply_mention(step, key, words, each.elements[at], pages) if marked else step)
+            about = (step.action_type, key)
+            marked = key and about not in steady
+            alike = about in alone
+            steps.append(
+                _apply_mention(step, key, words, each.elements[at], pages, alike=alike) if marked else step
+            )
         values = {
             **each.values,
             **{key: _order_items_as_done(each.values[key], done) for key, done in order.items()},
@@ -377,14 +387,36 @@ def _order_items_as_done(items: str | list[str], done: Sequence[str]) -> list[st
     return [*done, *(each for each in items if each not in done)]
 
 
+def _list_alone(
+    every: Sequence[_TraceMentions], chosen: Mapping[_TraceStepPosition, tuple[str, str]], pages: TracePages
+) -> set[tuple[str, str]]:
+    """Return the mentions that name an element which is called so alone, in some trace.
+
+    What is one of several that are called alike in every trace is not named by that.
+    """
+    found = set()
+    for (number, at), (key, words) in chosen.items():
+        step, element = every[number].trace.steps[at], every[number].elements[at]
+        if element is not None and isinstance(step.target, Selector):
+            page = pages.get(step.html_before, step.source_url)
+            if any(_list_name_strategies(step.target, words, element, page)):
+                found.add((step.action_type, key))
+    return found
+
+
 def _apply_mention(
-    step: TraceStep, key: str, words: str, element: Element | None, pages: TracePages
+    step: TraceStep, key: str, words: str, element: Element | None, pages: TracePages, *, alike: bool
 ) -> TraceStep:
-    """Return the step with its mention; the target keeps only strategies that contain the name."""
+    """Return the step with its mention; the target keeps only strategies that contain the name.
+
+    `alike`: it may be the first of several that are called so.
+    """
     if step.action_type in TYPING or element is None or not isinstance(step.target, Selector):
         return step.model_copy(update={"metadata": {**step.metadata, MENTION: key}})
     naming = tuple(
-        _list_name_strategies(step.target, words, element, pages.get(step.html_before, step.source_url))
+        _list_name_strategies(
+            step.target, words, element, pages.get(step.html_before, step.source_url), alike=alike
+        )
     )
     if not naming:
         return step
@@ -395,22 +427,29 @@ def _apply_mention(
 
 
 def _list_name_strategies(
-    target: Selector, words: str, element: Element, page: TracePage | None
+    target: Selector, words: str, element: Element, page: TracePage | None, *, alike: bool = False
 ) -> Iterator[Strategy]:
-    """Return strategies that contain the element's name: its own, by its text, or by the text around it."""
+    """Yield strategies that contain the element's name: its own, by its text, or by the text around it.
+
+    `alike`: also that of the first of several that are called so; `target_templates` tells when it may be used.
+    """
     literal = xpath_literal(words)
     for each in target.strategies:
         if isinstance(each, ValueStrategy) and each.type.startswith("xpath") and literal in each.value:
             yield each
     around = next((up for up in element.ancestors() if words in list_element_names(up)), None)
+    plain = f"//{element.tag}[normalize-space()={literal}]"
+    alone = False
     for value in (
-        f"//{element.tag}[normalize-space()={literal}]",
+        plain,
         None if around is None else f"//{around.tag}[normalize-space()={literal}]//{element.tag}",
+        f"({plain})[1]" if alike else None,
     ):
-        if value is None or page is None:
+        if value is None or page is None or (alone and value.startswith("(")):
             continue
         by_words = ValueStrategy(type="xpath-text", value=value)
         if page.find(Selector(strategies=(by_words,))) is element:
+            alone = alone or value == plain
             yield by_words
 
 

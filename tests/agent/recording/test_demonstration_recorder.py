@@ -87,6 +87,23 @@ async def test_an_option_that_is_taken_away_at_mouseup_is_recorded(browser, tmp_
     assert told(trace)[1:] == [("click", None, "div 'Choose'"), ("click", None, "listitem 'Rejected'")]
 
 
+MARKING = """<!doctype html><title>Search</title><p>From <input></p><p>To <input></p><script>
+addEventListener("mousedown", (event) => { event.target.dataset.touched = "yes"; }, true);</script>"""
+
+
+async def test_a_click_into_a_field_that_the_page_marks_is_no_step_and_the_mark_is_no_selector(
+    browser, tmp_path
+):
+    async with watched(browser, tmp_path / "trace", MARKING) as person:
+        await person.page.locator("input").first.click()
+        await person.page.keyboard.type("Kiel")
+        await person.page.locator("input").last.click()
+        await person.page.keyboard.type("Riga")
+        _, trace = await person.done()
+    assert [step[:2] for step in told(trace)[1:]] == [("fill", "Kiel"), ("fill", "Riga")]
+    assert "data-touched" not in str([step.target for step in trace.steps])
+
+
 HANGS = "<!doctype html><title>Busy</title><button id=hang onclick='setTimeout(() => { while (true); }, 2000)'>Hang</button>"
 
 

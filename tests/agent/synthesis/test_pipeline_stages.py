@@ -653,3 +653,16 @@ def test_data_without_an_expected_trace_is_judged_by_success():
 
     results = g.run(GraphValidator(runner).validate(g.induce(FORK).graph, [{"ok": True}, {"ok": False}]))
     assert [(each.passed, each.divergence_point) for each in results.results] == [(True, None), (False, 0)]
+
+
+def test_a_gap_is_named_with_what_the_recordings_show_there_in_words():
+    steps = (
+        TraceStep(action_type="fill", target=g.by_id("nosy"), args={"value": "nadia"}),
+        TraceStep(action_type="select_option", target=g.by_id("status"), args={"value": "testing"}),
+        click("note"),
+    )
+    result = g.induce([g.trace_of([click("a"), each, click("c")], at) for at, each in enumerate(steps)])
+    gap = next(node for node in result.lowered.workflow.nodes if node.type == "agent")
+    assert gap.goal.endswith(
+        "the recordings show: choose 'testing' in id=status; or press id=note; or type 'nadia' into id=nosy"
+    )
