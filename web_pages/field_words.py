@@ -81,11 +81,17 @@ def find_cell_words(element: Element) -> str:
 
 
 def _is_in_data_row(element: Element) -> bool:
-    """Whether other rows have the same field: one of the same name, apart from numbers."""
+    """Whether other rows have the same field: one of the same name, apart from numbers.
+
+    Radio buttons of one name are one choice; each belongs to its row if their column has a heading: `Sort on`.
+    """
     row = element.closest("tr", "li")
     sent = mask_sent_name(element.get("name"))
-    if row is None or not sent or element.input_type == "radio":
+    if row is None or not sent:
         return False
+    if element.input_type == "radio":
+        cell = element.closest(*CELLS)
+        return cell is not None and find_column_heading(row, cell) != ""
     alike = (each for each in element.root.elements if is_field(each) and each.closest("tr", "li") is not row)
     return any(mask_sent_name(each.get("name")) == sent for each in alike)
 

@@ -44,3 +44,13 @@ def test_the_words_beside_a_field_are_its_own(html: str, name: str, words: str |
 def test_in_a_table_of_fields_the_headings_tell(name: str, words: str):
     assert _words(MATRIX, name) is None
     assert _words(MATRIX, name, headings=True) == words
+
+
+COLUMN = "<table><tr><th></th><th>Filter</th><th>Sort on</th></tr>{}</table>"
+CHOICE = "<tr><th>{0}</th><td><input name={0}></td><td><input type=radio name=s value={0}></td></tr>"
+
+
+def test_a_choice_in_a_column_with_a_heading_is_called_by_it_and_others_by_their_row():
+    rows = "".join(map(CHOICE.format, ("title", "kind")))
+    assert _words(COLUMN.format(rows), "s", headings=True) == "Sort on"
+    assert _words(f"<table>{rows}</table>", "s", headings=True) == "title"

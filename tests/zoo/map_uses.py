@@ -25,7 +25,7 @@ from kb_store.store_factory import open_stores
 from periplus.session_setup import open_fresh_context, open_session
 from tests.support.mapping_rates import MappedSite
 from web_pages.element_tree import Element
-from web_pages.field_words import is_field
+from web_pages.field_words import is_field, mask_sent_name
 from web_pages.stored_pages import StoredPage
 from web_pages.visibility import visible
 
@@ -177,7 +177,8 @@ def _resolve(page: StoredPage, element: UIElement) -> Sequence[Element]:
         for one in given
         for root in page.roots
         for each in root.elements
-        if each.tag == one.tag and each.get("type") == one.get("type") and each.closest("tr", "li") is not None
+        if each.tag == one.tag and each.get("type") == one.get("type")
+        and mask_sent_name(each.get("name")) == mask_sent_name(one.get("name")) and each.closest("tr", "li") is not None
         and one.closest("tr", "li") is not None
         and each.closest("table", "ul", "ol") is one.closest("table", "ul", "ol")
     ]  # fmt: skip

@@ -49,6 +49,8 @@ _LOOKED_AT = 60
 """The most elements of a row or section that are searched for texts."""
 _SILENT = UNINDEXED_TAGS | {"select", "svg", "html", "body"}
 """The text of these is not what a person calls them."""
+_SILENT_IN_ROWS = _SILENT | {"option"}
+"""Nor do the choices of a field name its row."""
 
 
 def list_own_terms(
@@ -233,7 +235,7 @@ def _row_words(
     spoken: set[str] = set()
     around = set() if inner is None else {id(inner), *map(id, inner.ancestors())}
     for node in _some(row):
-        if id(node) in around or node.tag in _SILENT or not any(map(_is_words, node.children)):
+        if id(node) in around or node.tag in _SILENT_IN_ROWS or not any(map(_is_words, node.children)):
             continue
         if inner is not None and any(up is inner for up in node.ancestors()):
             continue

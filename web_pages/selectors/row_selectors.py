@@ -11,6 +11,7 @@ from itertools import islice
 
 from kb_schema.selectors import Selector, TemplateStrategy
 from web_pages.element_tree import Element
+from web_pages.field_words import is_field, mask_sent_name
 from web_pages.selectors.element_terms import (
     build_row_step,
     find_text_term,
@@ -108,7 +109,9 @@ def list_row_selectors(
         return
     terms = selectors.terms(element.root, shadows=False)
     others = [
-        node for node in (told.fellows if told is not None else list_fellow_rows(row)) if node is not row
+        node
+        for node in (told.fellows if told is not None else list_fellow_rows(row))
+        if node is not row and _may_hold(node, element)
     ]
     for held in list_row_texts(terms, row, element, changing=by_class):
         given = InnerTextTerm(held.tag, f"{{{{{PARAMETER}}}}}")
@@ -122,6 +125,14 @@ def list_row_selectors(
             )
             if len(tried) >= min(len(others), MOST_TRIED) / 2 and tried:
                 yield RowSelector(row_template_selector(template), held.text, tried)
+
+
+def _may_hold(row: Element, element: Element) -> bool:
+    """Whether a row may have the same control: where it is a field with a name, a row without such a field says nothing."""
+    sent = mask_sent_name(element.get("name")) if is_field(element) else ""
+    return not sent or any(
+        is_field(each) and mask_sent_name(each.get("name")) == sent for each in row.descendants()
+    )
 
 
 def _inner_steps(terms: TermIndex, element: Element, *, classes_first: bool) -> Iterator[SelectorStep]:

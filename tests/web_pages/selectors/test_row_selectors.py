@@ -97,3 +97,19 @@ def test_a_part_of_a_class_that_no_other_part_has_is_no_row():
     page = stored("<main><div class='box'><b>One</b><button>Revoke</button></div><p>Text</p></main>")
     (button,) = (each for each in page.roots[0].elements if each.tag == "button")
     assert build_row_selector(PageSelectors(page), button, by_class=True) is None
+
+
+def test_a_field_of_some_rows_is_told_by_the_heading_of_its_row_and_not_by_the_choices_of_another_field():
+    choices = (
+        "<select><option>any</option><option>open</option><option>old</option><option>done</option></select>"
+    )
+    rows = "".join(
+        f"<tr><td>{choices}</td><th>{name}</th><td><input type=radio name=group value={at}></td></tr>"
+        for at, name in enumerate(("Keeper", "Place", "Status"))
+    )
+    plain = "".join(f"<tr><td>{choices}</td><th>{name}</th><td></td></tr>" for name in "ABCDEFGH")
+    page = stored(f"<table>{rows}{plain}</table>")
+    field = next(each for each in page.roots[0].elements if each.get("name") == "group")
+    chosen = build_row_selector(PageSelectors(page), field)
+    assert chosen is not None
+    assert (chosen.row, *chosen.tried) == ("Keeper", "Place", "Status")
