@@ -43,9 +43,11 @@ def join_part_openers(
 
     `mention` and `name` are the metadata keys of what names a step's element, and of the words.
     """
-    found = _find_openings(traces, pages, mention, name, by_markup=True) or _find_openings(
-        traces, pages, mention, name, by_markup=False
-    )
+    found = _find_openings(traces, pages, mention, name, by_markup=True)
+    if not found:
+        found = _find_openings(traces, pages, mention, name, by_markup=False)
+        if not any(each is not None and each.begin < at - 1 for (_, at), each in found.items()):
+            return list(traces)  # one press before each named element opens its list, as in any dropdown
     opened = {each.part for each in found.values() if each is not None}
     if None in found.values() or len(opened) < LEAST_PARTS:
         return list(traces)
