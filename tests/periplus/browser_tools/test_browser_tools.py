@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, suppress
 from html import escape
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 from mcp import Client, StdioServerParameters
@@ -188,6 +189,30 @@ CHOICES = (
     "<form method=post action=/boat/1><label>Word <input name=word></label><button>Delete boats</button></form>"
     "<label><input type=checkbox onchange=\"fetch('/boat/1')\">Remove boats at once</label>"
 )
+_POST = "<form method=post action=/boat/1>{}</form>"
+_FETCH = "fetch('/boat/1', {method: 'POST'})"
+NEEDS_A_YES: dict[str, tuple[str, dict[str, object]]] = {
+    "japanese": (_POST.format("<button>アカウントを削除</button>"), {"element": "アカウントを削除"}),
+    "russian": (_POST.format("<button>Удалить</button>"), {"element": "Удалить"}),
+    "sign": (_POST.format("<button>🗑️</button>"), {"element": "e3"}),
+    "share": (_POST.format("<button>Share</button>"), {"element": "Share"}),
+    "order": (_POST.format("<button>Submit order</button>"), {"element": "Submit order"}),
+    "image": (_POST.format('<input name=t aria-label=Note><input type=image alt="Delete account" src=x>'), {"element": "Note", "action": "press", "value": "Enter"}),
+    "area": ("<form method=post action=/boat/1><textarea aria-label=Note onkeydown=\"if (event.key === 'Enter') form.submit()\"></textarea><button>Delete</button></form>", {"element": "Note", "action": "press", "value": "Control+Enter"}),
+    "chat": (f'<div contenteditable role=textbox aria-label=Message style="min-height: 30px" onkeydown="if (event.key === \'Enter\') {_FETCH}"></div><button>Send</button>', {"element": "Message", "action": "append_text", "value": "hello\n"}),
+    "chat, Enter": (f'<div contenteditable role=textbox aria-label=Message style="min-height: 30px" onkeydown="if (event.key === \'Enter\') {_FETCH}"></div><button>Send</button>', {"element": "Message", "action": "press", "value": "Enter"}),
+    "key": (f'<div role=option tabindex=0 onkeydown="{_FETCH}">report.txt</div>', {"element": "report.txt", "action": "press", "value": "Delete"}),
+    "question": (f'<button onclick="if (confirm(\'Delete all your files?\')) {_FETCH}">Continue</button>', {"element": "Continue", "expects": "accept"}),
+    "price": (f'<button onclick="if (confirm(\'Pay 300 EUR?\')) {_FETCH}">Continue</button>', {"element": "Continue", "expects": "accept"}),
+    "slotted": (f'<div id=host><button onclick="{_FETCH}">Yes</button></div><script>host.attachShadow({{mode: "open"}}).innerHTML = "<div role=dialog><h2>Delete your account?</h2><slot></slot></div>"</script>', {"element": "Yes"}),
+    "popover": (f'<div popover id=asks><h3>Delete 3 files?</h3><button onclick="{_FETCH}">Yes</button></div><script>asks.showPopover()</script>', {"element": "Yes"}),
+    "frame": ('<div role=dialog><h2>Delete account?</h2><iframe srcdoc="<form method=post action=/boat/1 target=_top><button>Yes</button></form>"></iframe></div>', {"element": "Yes"}),
+    "button's value": (_POST.format("<button name=action value=delete>Continue</button>"), {"element": "Continue"}),
+    "label of a list": (_POST.format('<label>Delete all <select onchange="form.submit()"><option>no<option>yes</select></label>'), {"element": "Delete all", "value": "yes"}),
+    "rails": ('<a href="/boat/1" data-method=delete>Continue</a>', {"element": "Continue"}),
+    "htmx": (f'<button hx-delete="/boat/1" onclick="{_FETCH}">Continue</button>', {"element": "Continue"}),
+}  # fmt: skip
+"""Ways in which a page deletes, pays or sends, and the act that does it there."""
 PAGES = {"/new": NEW.format(alert=""), "/boat": BOAT, "/refused": REFUSED, "/choices": CHOICES}
 
 
@@ -208,6 +233,8 @@ class Quay:
             self.keys.append(asked.form["key"])
             self.said = "Moored."
             return Answered(location="/")
+        if asked.path == "/ask":
+            return Answered(f"<title>Ask</title>{NEEDS_A_YES[asked.query['for']][0]}")
         if asked.path in PAGES:
             return Answered(PAGES[asked.path])
         if asked.path == "/boat/1":
@@ -389,6 +416,21 @@ async def test_what_deletes_or_pays_by_what_is_chosen_or_by_its_form_needs_a_yes
         assert made.boats == ["Ada", "Bea"]
         await told(client, "act", element="Go", sure=True)
     assert made.boats == []
+
+
+async def test_what_deletes_pays_or_sends_in_any_of_many_ways_needs_a_yes(
+    shelves, harbour, quay, data_folder
+):
+    made, site = quay
+    async with eyes(shelves, harbour) as client:
+        for way, (_, entered) in NEEDS_A_YES.items():
+            await told(client, "go_to", url=f"{site.base}/ask?{urlencode({'for': way})}")
+            assert "sure: true" in await told(client, "act", fails=True, **entered), way
+            assert made.boats == ["Ada", "Bea"], way
+        await told(client, "go_to", url=f"{site.base}/ask?for=question")
+        await told(client, "act", element="Continue", expects="accept", sure=True)
+        assert made.boats == []
+        assert "sure: true" in await told(client, "go_to", url=f"{site.base}/boat/delete?id=4", fails=True)
 
 
 async def test_what_deletes_needs_a_yes_and_the_row_that_is_meant(shelves, harbour, quay, data_folder):
