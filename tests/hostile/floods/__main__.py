@@ -5,7 +5,7 @@
     python -m tests.hostile.floods report
 
 Each page is verified twice at the same time, so that it holds both workers: once it floods when it is loaded, once when its button is
-pressed. `measure` adds what was seen to out/floods.jsonl and leaves out pages that it has: an interrupted measurement goes on where it was.
+pressed. `measure` adds what was seen to out/floods.jsonl, keeps the server's log in out/floods, and leaves out pages that it has: an interrupted measurement goes on where it was.
 Exit code 1 if a page was not over in time, took too much memory, or kept the service from verifying a plain page afterwards.
 """
 
@@ -17,6 +17,7 @@ import argparse
 import asyncio
 import json
 import os
+import shutil
 import sys
 import tempfile
 import time
@@ -30,6 +31,7 @@ from tests.periplus.service.test_serve_process import periplus_serve
 from tests.support.processes import descendants
 
 OUT = Path("out/floods.jsonl")
+LOGS = Path("out/floods")
 LONGEST_S = 240.0
 """Seconds after which a page should be over, on a machine that is busy with other work."""
 MOST_MB = 6_000
@@ -62,8 +64,10 @@ async def _measure(pages: list[str]) -> None:
         for page in pages:
             place = Path(folder, page)
             await asyncio.to_thread(place.mkdir)
-            async with periplus_serve(place, "--workers", "2") as (process, _log, service):
+            async with periplus_serve(place, "--workers", "2") as (process, log, service):
                 seen = await _give(service.client, process.pid, site, page)
+            LOGS.mkdir(exist_ok=True)
+            shutil.copy(log, LOGS / f"{page}.log")
             with OUT.open("a", encoding="utf-8") as file:  # noqa: ASYNC230 - nothing else happens meanwhile
                 file.write(json.dumps(seen) + "\n")
             print(_describe(seen), flush=True)
@@ -109,7 +113,7 @@ async def _verify(client: Any, site: str, mode: str, page: str) -> tuple[float, 
 
 
 def _reason(run: dict[str, Any]) -> str:
-    said = run.get("error") or (run.get("rca") or {}).get("summary") or run.get("reason") or ""
+    said = run.get("error") or (run.get("rca") or {}).get("message") or ""
     return str(said)[:300]
 
 

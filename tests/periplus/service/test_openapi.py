@@ -166,6 +166,4 @@ async def test_the_links_of_the_document_are_followed(tmp_path, monkeypatch):
             one, tmp_path, "--phases", "stateful", "--max-examples", SCENARIOS, hooks="schemathesis_hooks"
         )
     (followed,) = re.findall(r"API Links: +(\d+) covered", said)
-    print((tmp_path / "links.json").read_text())
-    print(said)
     assert int(followed) >= LINKS, said
