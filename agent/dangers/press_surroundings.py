@@ -52,6 +52,8 @@ class PressSurroundings:
     """Not empty if that form asks for a payment card."""
     sender: str = ""
     """The words of the button that the Enter key in a field presses, a line each."""
+    column: str = ""
+    """The heading of the column of a table in which it stands."""
     marks: str = ""
     """Its attributes that scripts read, a line each: name, tab, value."""
     options: str = ""
@@ -86,6 +88,7 @@ def find_harm_around(name: str, around: PressSurroundings) -> tuple[Danger, str]
             _harm_of_form,
             _harm_of_sending,
             _harm_of_title,
+            _harm_of_column,
             _harm_of_heading,
             _harm_of_dialog,
         )
@@ -133,6 +136,14 @@ def _harm_of_title(_name: str, around: PressSurroundings) -> tuple[Danger, str] 
     return _find_harm_in_text(around.title)
 
 
+def _harm_of_column(name: str, around: PressSurroundings) -> tuple[Danger, str] | None:
+    """Return what the heading of its column says, for a name that says nothing itself: `Go`, `X`, a sign."""
+    if not around.column or not (_agrees(name) or len(name.strip()) <= 1):
+        return None
+    found = find_harm_in_words(around.column)
+    return None if found is None else (found[0], f"its column is called {around.column!r}")
+
+
 def _harm_of_heading(name: str, around: PressSurroundings) -> tuple[Danger, str] | None:
     if not around.heading or not _agrees(name):
         return None
@@ -155,11 +166,6 @@ def find_harm_in_choice(words_of_it: str) -> tuple[Danger, str] | None:
     """
     found = find_danger_in_words(words_of_it.strip(), pressed=False)
     return found if found is not None and found[0] in _HARM else None
-
-
-def only_agrees(words_of_it: str) -> bool:
-    """Return whether an option or a button has no other words than those of agreeing, such as `yes`."""
-    return bool(words_of_it.strip()) and _agrees(words_of_it)
 
 
 def list_meant_options(value: str, around: PressSurroundings) -> list[str]:

@@ -20,7 +20,6 @@ from agent.dangers.press_surroundings import (
     find_harm_in_choice,
     find_harm_of_question,
     list_meant_options,
-    only_agrees,
     read_surroundings,
 )
 from agent.errors import AgentError
@@ -246,8 +245,7 @@ async def _find_danger(
     around = await _read_surroundings(tab, target, by_enter=enters)
     if action == "select_option":
         meant = list_meant_options(value or "", around)
-        called = target.names if any(map(only_agrees, meant)) else ()
-        return _first_asked((each, find_harm_in_choice(each)) for each in (*meant, *called))
+        return _first_asked((each, find_harm_in_choice(each)) for each in (*meant, *target.names))
     names = [*around.sender.splitlines()] if enters and around.sender else [*target.names]
     found = _first_asked((each, find_danger_in_words(each, pressed=True)) for each in names or [""])
     return found or _first_asked((each, find_harm_around(each, around)) for each in names or [""])

@@ -123,6 +123,7 @@ function pressSurroundings(selector, byEnter) {
     options: el.localName === "select" ? [...el.options].map((each) => `${each.value}\t${squeeze(each.label)}`).join("\n") : "",
     deed: deeds.map((field) => field.value).join(" ").slice(0, 200),
     dialog: dialog ? textAround(dialog) : "",
+    column: columnOf(el),
   };
 }
 
@@ -159,6 +160,14 @@ function buttonsBeside(el) {
 function wordsOfButton(button) {
   const said = [button.ariaLabel, button.value, button.alt, button.textContent, button.title];
   return said.map((each) => squeeze(each || "")).filter((each) => each);
+}
+
+/** The heading of the table's column in which an element stands. */
+function columnOf(el) {
+  const cell = closestFlat(el, (node) => node.localName === "td");
+  const first = cell && cell.closest("table") && cell.closest("table").rows[0];
+  const head = first && first !== cell.parentElement ? first.cells[cell.cellIndex] : null;
+  return head && head.localName === "th" ? squeeze(head.textContent).slice(0, 100) : "";
 }
 
 /** Attributes of scripts, a line each: name, tab, value. */
