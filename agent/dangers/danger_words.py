@@ -244,9 +244,9 @@ def find_danger_in_words(name: str, *, pressed: bool, posts: bool = False) -> tu
         said = (*said[: MOST_WORDS // 2], *said[-MOST_WORDS // 2 :])
     said = _without_harmless(said, lexicon.harmless)
     kinds = {"always", *(["pressed"] if pressed else []), *(["posted"] if posts else [])}
-    for kind, danger, phrase in lexicon.deeds.read_candidates(said):
-        if kind in kinds and danger is not None and phrase.find(said) is not None:
-            return danger, phrase.said
+    for kind, deed, phrase in lexicon.deeds.read_candidates(said):
+        if kind in kinds and deed is not None and phrase.find(said) is not None:
+            return deed, phrase.said
     return None
 
 
