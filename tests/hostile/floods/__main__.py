@@ -59,18 +59,22 @@ def main() -> int:
 
 
 async def _measure(pages: list[str]) -> None:
-    OUT.parent.mkdir(parents=True, exist_ok=True)
+    LOGS.mkdir(parents=True, exist_ok=True)
     with flooding_site() as site, tempfile.TemporaryDirectory(prefix="periplus-floods-") as folder:
         for page in pages:
             place = Path(folder, page)
             await asyncio.to_thread(place.mkdir)
-            async with periplus_serve(place, "--workers", "2") as (process, log, service):
-                seen = await _give(service.client, process.pid, site, page)
-            LOGS.mkdir(exist_ok=True)
-            shutil.copy(log, LOGS / f"{page}.log")
+            seen = await give_page(site, page, place)
+            shutil.copy(place / "log", LOGS / f"{page}.log")
             with OUT.open("a", encoding="utf-8") as file:  # noqa: ASYNC230 - nothing else happens meanwhile
                 file.write(json.dumps(seen) + "\n")
-            print(_describe(seen), flush=True)
+            print(describe(seen), flush=True)
+
+
+async def give_page(site: str, page: str, folder: Path) -> dict[str, Any]:
+    """Start a service with two workers in a folder, give it a page, and return what was seen."""
+    async with periplus_serve(folder, "--workers", "2") as (process, _log, service):
+        return await _give(service.client, process.pid, site, page)
 
 
 async def _give(client: Any, pid: int, site: str, page: str) -> dict[str, Any]:
@@ -132,19 +136,21 @@ def _read_mb(pid: int) -> int:
     return total * os.sysconf("SC_PAGE_SIZE") // 2**20
 
 
-def _is_wrong(seen: dict[str, Any]) -> bool:
+def is_wrong(seen: dict[str, Any]) -> bool:
+    """Whether a run was not over, memory was not bounded, or the service did not go on."""
     late = any(each["seconds"] >= LONGEST_S for each in seen["runs"])
     return late or seen["peak_mb"] > MOST_MB or seen["plain_after"]["verdict"] != "pass"
 
 
-def _describe(seen: dict[str, Any]) -> str:
+def describe(seen: dict[str, Any]) -> str:
+    """Return a line about what was seen."""
     runs = "; ".join(
         f"{each['mode']} {each['seconds']:.0f} s {each['verdict']} {each['said']}".strip()
         for each in seen["runs"]
     )
     after = seen["plain_after"]
     return (
-        f"{'WRONG ' if _is_wrong(seen) else ''}{seen['page']:26} {seen['peak_mb']:5} MB, load {seen['load']}, plain after"
+        f"{'WRONG ' if is_wrong(seen) else ''}{seen['page']:26} {seen['peak_mb']:5} MB, load {seen['load']}, plain after"
         f" {after['seconds']:.0f} s {after['verdict']} | {runs}"
     )
 
@@ -152,8 +158,8 @@ def _describe(seen: dict[str, Any]) -> str:
 def _report() -> int:
     latest = {each["page"]: each for each in _read()}
     for seen in latest.values():
-        print(_describe(seen))
-    wrong = [page for page, seen in latest.items() if _is_wrong(seen)]
+        print(describe(seen))
+    wrong = [page for page, seen in latest.items() if is_wrong(seen)]
     print(f"{len(latest)} of {len(PAGES)} pages, wrong: {', '.join(wrong) or 'none'}")
     return 1 if wrong else 0
 
