@@ -122,6 +122,10 @@ PAGE_MEMORY_MB = 2_000
 """Resident memory of one process of the browser, in MB; pages of a process beyond it are ended. Default of PERIPLUS_PAGE_MEMORY.
 Applied by `agent.browser.memory_watch`."""
 
+DOWNLOAD_MB = 1_000
+"""Size in MB of a download that a step keeps; a larger one is stopped. Default of PERIPLUS_MAX_DOWNLOAD. Applied by
+`agent.page.download_saving`."""
+
 OPEN_WINDOWS = 30
 """Windows that a page, and those that it opened, may have open at a time; with more it is ended. Applied by
 `agent.page.page_watchdog`."""

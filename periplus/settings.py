@@ -62,6 +62,9 @@ class PeriplusSettings(BaseSettings):
     """Memory in MB of all processes of a Chromium, and its driver, beyond which the page that takes most is ended (Linux); unset:
     half of the machine's. 0: no limit."""
 
+    max_download: int = Field(default=retry_limits.DOWNLOAD_MB, ge=1)
+    """Size in MB of a download that a step keeps; a larger one is stopped, and the step fails."""
+
     trusted_proxies: Annotated[tuple[str, ...], NoDecode] = ()
     """Addresses and networks of proxies, separated by commas, that are believed when they name their client's address and
     `https` (`X-Forwarded-For`, `X-Forwarded-Proto`); none are otherwise."""
