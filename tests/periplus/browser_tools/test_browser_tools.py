@@ -357,6 +357,22 @@ async def test_a_secret_is_typed_into_a_secret_field_of_a_known_website_and_nowh
     assert made.keys == ["open sesame"]
 
 
+async def test_a_typed_secret_is_not_shown_when_another_website_repeats_it(
+    shelves, harbour, quay, data_folder
+):
+    _, site = quay
+    with running_site(lambda _: Answered("<h1>open sesame</h1><button>open sesame</button>")) as other:
+        async with eyes(shelves, site.base) as client:
+            await told(client, "go_to", url=f"{site.base}/new")
+            await told(client, "act", element="Key", secret="HATCH")
+            shown = await told(client, "go_to", url=other.base)
+            assert "heading" in shown or "#" in shown
+            for seen in (shown, await told(client, "read"), await told(client, "look", whole=True)):
+                assert "sesame" not in seen
+    kept = "".join(each.read_text() for each in data_folder.rglob("*.json*") if each.is_file())
+    assert "open sesame" not in kept
+
+
 async def test_what_the_application_refuses_is_an_error_with_its_own_words(
     shelves, harbour, quay, data_folder
 ):
