@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import Self
 
 import pytest
 
@@ -96,7 +97,7 @@ def test_a_value_that_cannot_be_kept_is_a_refusal_with_its_place():
 
 
 class _NeedsWords(Exception):
-    def __new__(cls, words: str) -> _NeedsWords:
+    def __new__(cls, words: str) -> Self:
         return super().__new__(cls, words)
 
 
