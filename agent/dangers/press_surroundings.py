@@ -104,7 +104,14 @@ def _harm_of_link(_name: str, around: PressSurroundings) -> tuple[Danger, str] |
 def _harm_of_marks(_name: str, around: PressSurroundings) -> tuple[Danger, str] | None:
     marks = dict(line.split("\t", 1) for line in around.marks.splitlines() if "\t" in line)
     found = find_danger_in_marks(marks)
-    return found if found is not None and found[0] in _HARM else None
+    if found is not None and found[0] in _HARM:
+        return found
+    for name, said in marks.items():
+        if name.endswith(("confirm", "confirmation")) and (harm := find_harm_of_question(said)) is not None:
+            return harm[0], f"it asks {said!r}"
+        if said.startswith(("/", "http")) and (danger := find_danger_in_address(said)) is not None:
+            return (danger[0], f"its {name} says {danger[1]}") if danger[0] in _HARM else None
+    return None
 
 
 def _harm_of_sending(name: str, around: PressSurroundings) -> tuple[Danger, str] | None:

@@ -210,6 +210,12 @@ function headingOf(form) {
 /** The text of an element without that of its controls, at most 600 characters. */
 function textAround(around) {
   const texts = [attr(around, "aria-label") || ""];
+  for (const name of ["aria-labelledby", "aria-describedby"]) {
+    for (const id of (attr(around, name) || "").split(/\s+/)) {
+      const said = id && around.getRootNode().getElementById(id);
+      if (said && !around.contains(said)) texts.push(said.textContent);
+    }
+  }
   const walk = document.createTreeWalker(around, NodeFilter.SHOW_TEXT);
   for (let node = walk.nextNode(); node; node = walk.nextNode()) {
     if (!node.parentElement.closest("button, a, label, select, textarea, script, style, [role=button]")) texts.push(node.data);

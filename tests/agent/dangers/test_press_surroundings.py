@@ -116,7 +116,16 @@ def test_the_heading_of_a_column_says_what_a_button_does_that_says_nothing(name)
     assert find_harm_around(name, PressSurroundings(column="Name")) is None
 
 
-@pytest.mark.parametrize("mark", ["hx-delete\t/boat/1", "data-hx-delete\t/boat/1", "data-method\tdelete"])
+@pytest.mark.parametrize(
+    "mark",
+    [
+        "hx-delete\t/boat/1",
+        "data-hx-delete\t/boat/1",
+        "data-method\tdelete",
+        "hx-post\t/boat/delete",
+        "hx-confirm\tDelete it?",
+    ],
+)
 def test_attributes_that_delete_count_whatever_a_button_is_called(mark):
     told = find_harm_around("Continue", PressSurroundings(marks=f"data-id\t3\n{mark}"))
     assert told is not None

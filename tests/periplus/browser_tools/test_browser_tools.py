@@ -209,6 +209,7 @@ NEEDS_A_YES: dict[str, tuple[str, dict[str, object]]] = {
     "frame": ('<div role=dialog><h2>Delete account?</h2><iframe srcdoc="<form method=post action=/boat/1 target=_top><button>Yes</button></form>"></iframe></div>', {"element": "Yes"}),
     "button's value": (_POST.format("<button name=action value=delete>Continue</button>"), {"element": "Continue"}),
     "label of a list": (_POST.format('<label>Delete all <select onchange="form.submit()"><option>no<option>yes</select></label>'), {"element": "Delete all", "value": "yes"}),
+    "described": (f'<p id=asks>Delete all files?</p><div role=alertdialog aria-describedby=asks><button onclick="{_FETCH}">OK</button></div>', {"element": "OK"}),
     "column": ("<table><tr><th>Name<th>Delete<tr><td>Ann<td>" + _POST.format("<button>Go</button>") + "</table>", {"element": "Go"}),
     "rails": ('<a href="/boat/1" data-method=delete>Continue</a>', {"element": "Continue"}),
     "htmx": (f'<button hx-delete="/boat/1" onclick="{_FETCH}">Continue</button>', {"element": "Continue"}),

@@ -57,19 +57,23 @@ class _Links(cli.EventHandler):
 
     def __init__(self, *_args: Any, **_params: Any) -> None:
         self.followed: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        self.begun: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        """Of the operations with which chains began."""
 
     def handle_event(self, _context: Any, event: Any) -> None:
         if not isinstance(event, events.ScenarioFinished):
             return
         for case_id, case in event.recorder.cases.items():
-            if case.transition is None or not case.is_transition_applied:
-                continue
             made = event.recorder.interactions.get(case_id)
             status = "none" if made is None or made.response is None else str(made.response.status_code)
-            self.followed[case.transition.id][status] += 1
+            if case.transition is None:
+                self.begun[case.value.operation.label][status] += 1
+            elif case.is_transition_applied:
+                self.followed[case.transition.id][status] += 1
 
     def shutdown(self, _context: Any) -> None:
         operations = _LOADED[-1].as_state_machine()._transitions.operations
         known = sorted({link.full_name for each in operations.values() for link in each.outgoing})
-        found = {name: dict(self.followed.get(name, {})) for name in known}
-        LINKS.write_text(json.dumps(found, indent=1), encoding="utf-8")
+        links = {name: dict(self.followed.get(name, {})) for name in known}
+        begun = {name: dict(each) for name, each in sorted(self.begun.items())}
+        LINKS.write_text(json.dumps({"links": links, "begun": begun}, indent=1), encoding="utf-8")
