@@ -70,9 +70,15 @@ def make_bounded_protocol(*, most: int | None = None, headers_s: float = HEADERS
             """Let the answer to a request with two lengths close the connection (RFC 9112, 6.3): a proxy may take the rest of its body
             for another request.
             """
-            headers = [] if self.scope is None else self.scope["headers"]
-            names = {name for name, _ in headers}
-            if {b"content-length", b"transfer-encoding"} <= names and CLOSE not in headers:
+            headers: list[tuple[bytes, bytes]] | None = (
+                self.headers
+            )  # those of the scope; none before the first request
+            names = {name for name, _ in headers or ()}
+            if (
+                {b"content-length", b"transfer-encoding"} <= names
+                and headers is not None
+                and CLOSE not in headers
+            ):
                 headers.append(CLOSE)
 
         def _waits(self) -> bool:
