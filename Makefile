@@ -12,7 +12,7 @@ PACKAGES := periplus agent mcp_server loaders kb_store web_pages kb_schema seeds
 STYLED := $(wildcard $(PACKAGES) tests benchmarks scripts)
 
 .DEFAULT_GOAL := help
-.PHONY: conversations help setup setup-base setup-mongod setup-django setup-miniwob setup-plain setup-zoo setup-zoo-sample setup-changes setup-widgets zoo maps changes suites widgets miniwob setup-livekit setup-conformance demo test nightly fuzz audit sbom durations lint format bench bench-huge bench-clients bench-flows bench-runs bench-workers bench-long bench-check conformance readme-picture docs constraints clean sentences word-jobs widget-sessions faults
+.PHONY: conversations help setup setup-base setup-mongod setup-django setup-miniwob setup-plain setup-zoo setup-zoo-sample setup-changes setup-widgets zoo maps changes suites widgets miniwob setup-livekit setup-conformance demo test nightly fuzz audit sbom durations lint format bench bench-huge bench-clients bench-flows bench-runs bench-workers bench-long bench-check conformance readme-picture docs constraints clean sentences word-jobs widget-sessions faults floods
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -64,6 +64,7 @@ nightly: setup-mongod setup-django setup-miniwob setup-plain setup-zoo-sample se
 	@$(PYTEST) -n $(JOBS) --dist worksteal -m "not bench" --timeout 900
 	@$(MAKE) --no-print-directory fuzz
 	@$(MAKE) --no-print-directory faults
+	@$(MAKE) --no-print-directory floods
 	@$(MAKE) --no-print-directory bench-check
 	@$(MAKE) --no-print-directory audit
 
@@ -74,6 +75,10 @@ fuzz: setup-base ## 100,000 fuzzed messages to the MCP server: no wrong answer, 
 # Goes on where it was interrupted; out/faults has each run with its date and seed. Only root can make all kinds.
 faults: setup-mongod ## 30 runs of each kind of fault of the stores and the disk: nothing lost, nothing twice, every end explained (half an hour)
 	@$(BIN)/python -W ignore -m tests.faults measure
+
+# Goes on where it was interrupted; out/floods.jsonl has the figures, out/floods the logs of the servers.
+floods: setup-base ## pages that flood, given to a service with two workers: each is over, memory is bounded, and the service goes on (an hour)
+	@$(BIN)/python -W ignore -m tests.hostile.floods measure
 
 # Each part (`make zoo-roundup.next_day.values`; `python -m tests.zoo parts` lists them) goes on where it was interrupted.
 zoo: setup-zoo ## measure all jobs of the zoo: applications that are not ours (hours; goes on where it was interrupted)

@@ -64,7 +64,6 @@ class Secrets:
         """Long texts without a disguise: a page is redacted for each of its readers."""
         self._unchanged: set[str] = set()
         """Short texts without a secret: names of events, addresses and keys come again with every step."""
-        _LATEST.append(self)
 
     def __bool__(self) -> bool:
         return bool(self._values)
@@ -86,6 +85,8 @@ class Secrets:
         new = {text for text in _texts(value) if len(text) >= SHORTEST} - self._values
         if not new:
             return
+        if not self._values:
+            _LATEST.append(self)
         self._values |= new
         spelt = set(self._spelt).union(*map(spellings, new))
         self._spelt = sorted(spelt, key=lambda text: (-len(text), text))
@@ -163,11 +164,13 @@ _LATEST: deque[Secrets] = deque(maxlen=100)
 """Secrets of the latest sessions: an error may be written after its session ended."""
 
 
-def redact_known(text: str) -> str:
-    """Return a text without the secrets of the sessions of this process, for tracebacks and logs."""
+def redact_known(data: Any) -> Any:
+    """Return JSON data without the secrets of the latest sessions of this process that had any: for tracebacks, logs, and pages of other
+    websites that repeat them.
+    """
     for secrets in list(_LATEST):
-        text = secrets.redact(text)
-    return text
+        data = secrets.redact(data)
+    return data
 
 
 def spellings(text: str) -> frozenset[str]:

@@ -118,6 +118,14 @@ PAGE_LINE_CHARACTERS = 4_000_000
 """Lines on the console, and their characters, of a page with its frames and workers, or of a service worker; with more the page is
 ended. Lines of documents are limited where they are written (`agent/page/js/6_console.js`); those of workers cannot be."""
 
+PAGE_MEMORY_MB = 2_000
+"""Resident memory of one process of the browser, in MB; pages of a process beyond it are ended. Default of PERIPLUS_PAGE_MEMORY.
+Applied by `agent.browser.memory_watch`."""
+
+DOWNLOAD_MB = 1_000
+"""Size in MB of a download that a step keeps; a larger one is stopped. Default of PERIPLUS_MAX_DOWNLOAD. Applied by
+`agent.page.download_saving`."""
+
 OPEN_WINDOWS = 30
 """Windows that a page, and those that it opened, may have open at a time; with more it is ended. Applied by
 `agent.page.page_watchdog`."""

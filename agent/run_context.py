@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from agent.personal_data import PersonalData
-from agent.redaction import Secrets
+from agent.redaction import Secrets, redact_known
 
 
 def is_meaningful(value: Any) -> bool:
@@ -115,6 +115,8 @@ class RunContext:
     one_time_inputs: set[tuple[str, str]] = field(default_factory=set)
     """(task id, input) of values that are valid for one period: fetched again at the step that types them."""
     secrets: Secrets = field(default_factory=Secrets)
+    redacts_known: bool = False
+    """Whether the secrets of other sessions of this process are redacted, too: where a browser goes from one website to another."""
     personal: PersonalData = field(default_factory=PersonalData)
     """A visitor's words and name."""
     rng: random.Random = field(default_factory=random.Random)
@@ -131,11 +133,12 @@ class RunContext:
 
     def redact(self, data: Any) -> Any:
         """Return JSON data with every secret replaced, in each of its spellings."""
-        return self.secrets.redact(data)
+        data = self.secrets.redact(data)
+        return redact_known(data) if self.redacts_known else data
 
     def redact_kept(self, data: Any) -> Any:
         """The same for data that is stored: also without a visitor's words and name."""
-        return self.personal.redact(self.secrets.redact(data))
+        return self.personal.redact(self.redact(data))
 
     def keep_outputs(self, task_id: str, outputs: Mapping[str, Any], lasting: str) -> None:
         """Keep a task's outputs for later tasks (KS 9.1 `context_persistence`).

@@ -14,6 +14,7 @@ from typing import Any
 
 from playwright.async_api import BrowserContext, Page
 
+from agent import retry_limits
 from agent.errors import LeftWebsite
 from agent.events import EventBus, ScreenSeen
 from agent.healing.element_memory import ElementMemory
@@ -144,6 +145,8 @@ class Session:
     """`--step-timeout`, which overrides what the knowledge and the settings say; None: it was not given."""
     download_folder: Path | None = None
     """Folder for the downloads that a task asks for; None: there is none."""
+    most_download_mb: int = retry_limits.DOWNLOAD_MB
+    """Size of one of them in MB; a larger one is stopped."""
     upload_folder: Path | None = None
     """The only folder from which files are uploaded; None: any folder."""
     presses: PressAnswers = field(default_factory=PressAnswers)

@@ -8,9 +8,9 @@ line. What to explore next is decided in `agent/exploration`.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -32,13 +32,15 @@ BEGUN_FILE, REVISITS_FILE = "begun.jsonl", "revisits.jsonl"
 PAGES_FOLDER, PICTURE_SUFFIX = "pages", ".jpg"
 
 M = TypeVar("M", bound=BaseModel)
+Redactor = Callable[[str], str]
 
 
 class ExplorationFolder:
     """One exploration's folder. Reading an invalid folder raises `KnowledgeError` with file and line."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, *, redact: Redactor | None = None) -> None:
+        """`redact`: takes secrets out of each text before it is written."""
+        self.path, self._redact = path, redact
         self._tidy: set[str] = set()
         """Files whose last line is known to be complete."""
 
@@ -101,14 +103,21 @@ class ExplorationFolder:
     def add_page(
         self, page: ExplorationPage, snapshot: PageSnapshot | None = None, picture: bytes | None = None
     ) -> None:
-        """Write a page with its files; without a snapshot, update the record of a known page."""
+        """Write a page with its files; without a snapshot, update the record of a known page. Where a secret was taken out, there is no
+        picture.
+        """
         if snapshot is not None:
+            clean = self._clean(snapshot)
+            if clean != snapshot:
+                snapshot, picture = clean, None
             for file in write_snapshot(snapshot, self._file(page.page_id, PAGE_SUFFIX)):
                 _flush(file)
         if picture is not None:
             file = self._file(page.page_id, PICTURE_SUFFIX)
             file.write_bytes(picture)
             _flush(file)
+        if page.picture and self.picture(page.page_id) is None:
+            page = page.model_copy(update={"picture": False})
         self._append(PAGES_FILE, page)
 
     def add_passage(self, passage: AttemptedTransition) -> None:
@@ -134,6 +143,14 @@ class ExplorationFolder:
             raise _refused(f"{page_id[:200]!r} is no id of a page", str(self.path), "name one of pages.jsonl")
         return self.path / PAGES_FOLDER / f"{page_id}{suffix}"
 
+    def _clean(self, model: M) -> M:
+        """Return a model without secrets in its texts; the model itself if it has none."""
+        if self._redact is None:
+            return model
+        said = model.model_dump(mode="json")
+        clean = _map_texts(said, self._redact)
+        return model if clean == said else type(model).model_validate(clean)
+
     def _lines(self, name: str, model: type[M]) -> Iterator[M]:
         file = self.path / name
         if not file.is_file():
@@ -149,16 +166,27 @@ class ExplorationFolder:
             _cut_torn_line(file)
             self._tidy.add(name)
         with file.open("ab") as lines:
-            lines.write(model.model_dump_json(exclude_defaults=True).encode() + b"\n")
+            lines.write(self._clean(model).model_dump_json(exclude_defaults=True).encode() + b"\n")
             lines.flush()
             os.fsync(lines.fileno())
 
     def _replace(self, name: str, model: BaseModel) -> None:
         file = self.path / name
         half = file.with_name(f"{name}.new")
-        half.write_text(model.model_dump_json(exclude_defaults=True, indent=2) + "\n", encoding="utf-8")
+        half.write_text(
+            self._clean(model).model_dump_json(exclude_defaults=True, indent=2) + "\n", encoding="utf-8"
+        )
         _flush(half)
         half.replace(file)
+
+
+def _map_texts(data: Any, change: Redactor) -> Any:
+    """Return JSON data with each text changed; names of fields and numbers stay."""
+    if isinstance(data, str):
+        return change(data)
+    if isinstance(data, dict):
+        return {name: _map_texts(value, change) for name, value in data.items()}
+    return [_map_texts(each, change) for each in data] if isinstance(data, list) else data
 
 
 def _cut_torn_line(file: Path) -> None:

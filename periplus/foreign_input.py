@@ -135,9 +135,25 @@ def _read_in_child(
         packed = pickle.dumps(_Raised(MemoryError, ("its depth",), {}))
     except Exception as exc:  # noqa: BLE001 - the boundary of the process: the parent raises it again
         parts = exc.args or (f"{budget.memory_mb} MB of memory",)
-        packed = pickle.dumps(_Raised(type(exc), parts, dict(exc.__dict__), str(exc)))
+        raised = _Raised(type(exc), parts, dict(exc.__dict__), str(exc))
+        packed = pickle.dumps(_refuse_value(exc) or raised)
     sender.send_bytes(packed)
     sender.close()
+
+
+def _refuse_value(error: Exception) -> _Raised | None:
+    """Return the refusal of a file with a value that does not fit what is made of it; None for another error. The value is not repeated."""
+    from pydantic import ValidationError  # noqa: PLC0415 - decision 0140
+
+    if not isinstance(error, ValidationError):
+        return None
+    first = error.errors(include_url=False, include_input=False)[0]
+    place = ".".join(map(str, first["loc"])) or "value"
+    refusal = UserError(
+        f"a {place} of a {error.title} in it cannot be kept: {first['msg']}",
+        fix="leave this part out of the file",
+    )
+    return _Raised(UserError, refusal.args, dict(refusal.__dict__), str(refusal))
 
 
 def _too_large(source: Path | Sequence[Path], budget: ImportBudget, what: str) -> InputTooLarge:

@@ -58,6 +58,15 @@ class PeriplusSettings(BaseSettings):
     browser_sandbox: SandboxMode = SandboxMode.AUTO
     """Chromium's sandbox. `auto`: on where Periplus is not root and may make user namespaces; the log says why it is off."""
 
+    page_memory: int = Field(default=retry_limits.PAGE_MEMORY_MB, ge=0)
+    """Memory in MB of one process of Chromium; a page whose process takes more is ended (Linux). 0: no limit."""
+    browser_memory: int | None = Field(default=None, ge=0)
+    """Memory in MB of all processes of a Chromium, and its driver, beyond which the page that takes most is ended (Linux); unset:
+    half of the machine's. 0: no limit."""
+
+    max_download: int = Field(default=retry_limits.DOWNLOAD_MB, ge=1)
+    """Size in MB of a download that a step keeps; a larger one is stopped, and the step fails."""
+
     trusted_proxies: Annotated[tuple[str, ...], NoDecode] = ()
     """Addresses and networks of proxies, separated by commas, that are believed when they name their client's address and
     `https` (`X-Forwarded-For`, `X-Forwarded-Proto`); none are otherwise."""

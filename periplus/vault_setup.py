@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from agent.execution.values.secret_vaults import (
     KeyringVault,
     Permits,
     VaultChain,
+    own_variable_name,
     permit_all,
     secret_variable_name,
 )
@@ -56,16 +59,25 @@ class _AuditedVault:
         return found
 
 
-def open_vault(website_id: str, *, audited: bool = True, for_client: bool = False) -> Vault:
+def open_vault(
+    website_id: str, *, audited: bool = True, for_client: bool = False, websites: Collection[str] = ()
+) -> Vault:
     """Return a vault that reads the environment, then the file, then the keyring, and makes one-time codes.
 
     `audited`: the audit log names the secrets that are read; False for one who only asks whether there are any.
-    `for_client`: only the website's own secrets, and general ones that `PERIPLUS_SERVE_SECRETS` names for it.
+    `for_client`: only the website's own secrets, and general ones that `PERIPLUS_SERVE_SECRETS` names for it; no environment variable
+    that could be an own one of another of the `websites`.
     Raises `UserError` for a file that is missing or readable by others.
     """
     settings = read_settings(SecretSettings, {})
     general = _permit_named(website_id) if for_client else permit_all
-    vaults: list[Vault] = [EnvironmentVault(website_id, general=general)]
+    others = {each for each in websites if for_client and each != website_id}
+
+    def is_certain(name: str) -> bool:
+        variable = own_variable_name(website_id, name)
+        return not any(variable.startswith(own_variable_name(each)) for each in others)
+
+    vaults: list[Vault] = [EnvironmentVault(website_id, general=general, own=is_certain)]
     if settings.secrets_file is not None:
         try:
             vaults.append(FileVault(settings.secrets_file, website_id, general=general))
@@ -76,6 +88,22 @@ def open_vault(website_id: str, *, audited: bool = True, for_client: bool = Fals
             vaults.append(KeyringVault(website_id, general=general))
     chain = OneTimeCodeVault(VaultChain(vaults))
     return _AuditedVault(chain, website_id) if audited else chain
+
+
+def may_have_secrets(website_id: str, known: Collection[str]) -> bool:
+    """Return whether a new website of this id could be given secrets that are not meant for it.
+
+    They are another website's if one of the `known` has, or could have, the same variables; and the operator's if the environment or
+    the file has a part for this id before there is such a website. A keyring does not tell for whom it has any.
+    """
+    mine = own_variable_name(website_id)
+    theirs = [own_variable_name(each) for each in known]
+    if any(mine.startswith(each) for each in theirs) or any(
+        each.startswith(mine) for each in (*theirs, *os.environ)
+    ):
+        return True
+    settings = read_settings(SecretSettings, {})
+    return settings.secrets_file is not None and FileVault(settings.secrets_file, website_id).has_own()
 
 
 def _permit_named(website_id: str) -> Permits:

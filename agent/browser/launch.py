@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent.browser.browser_profile import VIEWPORT, Engine, SandboxMode
+from agent.browser.memory_watch import MemoryLimits, watch_memory
 from kb_schema.operating_system import is_root
 
 if TYPE_CHECKING:
@@ -79,6 +80,7 @@ class LaunchSettings:
     extra_args: tuple[str, ...] = ()  # additional command line flags
     channel: str | None = None  # an installed browser, such as chrome or msedge, instead of an executable
     proxy_server: str | None = None  # the proxy of all pages
+    memory: MemoryLimits | None = None  # None: as PERIPLUS_PAGE_MEMORY and PERIPLUS_BROWSER_MEMORY say
     slow_mo_ms: float = 0  # Playwright's pause after each operation, so that a person can watch
     timeout_s: float = 30  # limit for the start
 
@@ -115,14 +117,17 @@ async def launch(
 
     The browser ends with this process, even after a crash: pipes connect the browser to Playwright's
     driver and the driver to this process. The caller handles SIGINT, so that Ctrl-C can end a run cleanly.
-    Raises `BrowserMissing` if no browser is found, and `SandboxModeUnknown`.
+    Raises `BrowserMissing` if no browser is found, `SandboxModeUnknown` and `MemoryLimitInvalid`.
     """
     settings = settings or LaunchSettings()
     if settings.engine != "chromium":
         return await _launch_other(playwright, headless=headless, settings=settings)
-    return await playwright.chromium.launch(
+    limits = settings.memory or MemoryLimits.from_environment()
+    browser = await playwright.chromium.launch(
         **_chromium_options(settings, headless=headless), slow_mo=settings.slow_mo_ms
     )
+    await watch_memory(browser, limits)
+    return browser
 
 
 async def launch_profile(
@@ -137,16 +142,21 @@ async def launch_profile(
 
     Pages have 1280 x 720 pixels; `fills_window`: as many as the window.
 
-    Raises `BrowserMissing` and `SandboxModeUnknown`, as `launch` does.
+    Raises `BrowserMissing`, `SandboxModeUnknown` and `MemoryLimitInvalid`, as `launch` does.
     """
-    options = _chromium_options(settings or LaunchSettings(), headless=headless)
+    settings = settings or LaunchSettings()
+    options = _chromium_options(settings, headless=headless)
+    limits = settings.memory or MemoryLimits.from_environment()
     width, height = VIEWPORT
-    return await playwright.chromium.launch_persistent_context(
+    context = await playwright.chromium.launch_persistent_context(
         folder,
         **options,
         no_viewport=fills_window or None,
         viewport=None if fills_window else {"width": width, "height": height},
     )
+    if context.browser is not None:
+        await watch_memory(context.browser, limits)
+    return context
 
 
 def _chromium_options(settings: LaunchSettings, *, headless: bool) -> dict[str, Any]:

@@ -274,20 +274,28 @@ def _of_field(control: _JudgedControl) -> tuple[Danger, str] | None:
 
 def _by_marks(control: _JudgedControl) -> tuple[Danger, str] | None:
     """Judge attributes that name a method, an address to post to, or a confirmation."""
-    for name in _METHOD_MARKS:
-        method = control.attributes.get(name, "").upper()
-        if method and method not in SAFE_METHODS:
-            return ("deletes" if method == "DELETE" else "unknown_method"), f'{name}="{method[:20]}"'
-    for name in _POSTING_MARKS:
-        if any(variant in control.attributes for variant in (name, f"data-{name}")):
-            return ("deletes" if "delete" in name else "unknown_method"), f"has {name}"
-    for name in _POSTING_ADDRESSES:
-        if "/" in control.attributes.get(name, ""):
-            return ("deletes" if "delete" in name or "remove" in name else "unknown_method"), f"has {name}"
+    marked = find_danger_in_marks(control.attributes)
+    if marked is not None:
+        return marked
     for name in _ASKING_MARKS:
         if control.attributes.get(name):
             return _by_words(control, pressed=True) or ("unknown_method", f"requires a confirmation ({name})")
     return _by_code(control)
+
+
+def find_danger_in_marks(attributes: Mapping[str, str]) -> tuple[Danger, str] | None:
+    """Return the danger of attributes that name a method or an address to post to, and what shows it; None if none does."""
+    for name in _METHOD_MARKS:
+        method = attributes.get(name, "").upper()
+        if method and method not in SAFE_METHODS:
+            return ("deletes" if method == "DELETE" else "unknown_method"), f'{name}="{method[:20]}"'
+    for name in _POSTING_MARKS:
+        if any(variant in attributes for variant in (name, f"data-{name}")):
+            return ("deletes" if "delete" in name else "unknown_method"), f"has {name}"
+    for name in _POSTING_ADDRESSES:
+        if "/" in attributes.get(name, ""):
+            return ("deletes" if "delete" in name or "remove" in name else "unknown_method"), f"has {name}"
+    return None
 
 
 def _by_code(control: _JudgedControl) -> tuple[Danger, str] | None:

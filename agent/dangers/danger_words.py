@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
@@ -32,6 +34,7 @@ class LanguageWords(Model):
 
     always: DangerPhrases = Field(default_factory=dict)
     pressed: DangerPhrases = Field(default_factory=dict)
+    posted: DangerPhrases = Field(default_factory=dict)
     harmless: tuple[str, ...] = ()
 
 
@@ -89,18 +92,30 @@ def load_danger_words() -> DangerWords:
 
 @dataclass(frozen=True, slots=True)
 class DangerPhrase:
-    """A sequence of words; `first` and `last` bind it to the beginning or end of a name."""
+    """A sequence of words; `first` and `last` bind it to the beginning or end of a name, `open_start` and `open_end` mean any
+    beginning of its first word and any ending of its last one.
+    """
 
     words: tuple[str, ...]
     first: bool
     last: bool
     said: str
+    open_start: bool = False
+    open_end: bool = False
 
     @classmethod
     def of(cls, written: str) -> DangerPhrase:
         """Return the phrase of its notation in `dangers.yaml`."""
-        bare = written.removeprefix("^").removesuffix("$")
-        return cls(tuple(_plain_words(bare)), written.startswith("^"), written.endswith("$"), bare)
+        bound = written.removeprefix("^").removesuffix("$")
+        bare = bound.strip("*")
+        return cls(
+            tuple(_plain_words(bare)),
+            written.startswith("^"),
+            written.endswith("$"),
+            bare,
+            bound.startswith("*"),
+            bound.endswith("*"),
+        )
 
     def find(self, said: tuple[str, ...]) -> int | None:
         """Return the index at which it begins in a name, or None."""
@@ -111,16 +126,60 @@ class DangerPhrase:
             places = range(min(1, last + 1))
         if self.last:
             places = range(max(last, 0), last + 1) if not self.first or last == 0 else range(0)
+        if self.open_start or self.open_end:
+            return next((at for at in places if self._is_like(said[at : at + length])), None)
         return next((at for at in places if said[at : at + length] == self.words), None)
+
+    def _is_like(self, said: tuple[str, ...]) -> bool:
+        """Whether words are those of the phrase but for open ends."""
+        if len(said) != len(self.words) or said[1:-1] != self.words[1:-1]:
+            return False
+        if len(said) == 1:
+            return self._begins_like(said[0], self.words[0], ends=self.open_end)
+        ends = said[-1].startswith(self.words[-1]) if self.open_end else said[-1] == self.words[-1]
+        return ends and self._begins_like(said[0], self.words[0], ends=False)
+
+    def _begins_like(self, said: str, word: str, *, ends: bool) -> bool:
+        """Whether a word is one of the phrase; `ends`: also with another ending."""
+        if self.open_start:
+            return word in said if ends else said.endswith(word)
+        return said.startswith(word) if ends else said == word
+
+
+@dataclass(frozen=True)
+class PhraseIndex:
+    """Phrases in their order, found by their first word."""
+
+    phrases: tuple[tuple[str, Danger | None, DangerPhrase], ...]
+    """Kind (`always`, `pressed`, `posted`, `harmless`), danger, phrase."""
+    by_first_word: Mapping[str, tuple[int, ...]]
+    open: tuple[int, ...]
+    """Those whose first word may have another beginning or ending."""
+
+    @classmethod
+    def of(cls, phrases: Sequence[tuple[str, Danger | None, DangerPhrase]]) -> PhraseIndex:
+        """Return the index of phrases."""
+        by_first: defaultdict[str, list[int]] = defaultdict(list)
+        open_ones = []
+        for number, (_, _, phrase) in enumerate(phrases):
+            if phrase.open_start or (phrase.open_end and len(phrase.words) == 1):
+                open_ones.append(number)
+            else:
+                by_first[phrase.words[0]].append(number)
+        return cls(tuple(phrases), {word: tuple(each) for word, each in by_first.items()}, tuple(open_ones))
+
+    def read_candidates(self, said: tuple[str, ...]) -> Iterator[tuple[str, Danger | None, DangerPhrase]]:
+        """Yield the phrases that may stand in a name, in their order."""
+        found = {*self.open, *(number for word in said for number in self.by_first_word.get(word, ()))}
+        return (self.phrases[number] for number in sorted(found))
 
 
 @dataclass(frozen=True, slots=True)
 class DangerLexicon:
     """The phrases of all languages."""
 
-    always: tuple[tuple[Danger, DangerPhrase], ...]
-    pressed: tuple[tuple[Danger, DangerPhrase], ...]
-    harmless: tuple[DangerPhrase, ...]
+    deeds: PhraseIndex
+    harmless: PhraseIndex
     symbols: tuple[tuple[Danger, str], ...]
 
 
@@ -128,16 +187,20 @@ class DangerLexicon:
 def _lexicon() -> DangerLexicon:
     book = load_danger_words()
     spoken = book.languages.values()
-
-    def pairs(each: DangerPhrases) -> list[tuple[Danger, DangerPhrase]]:
-        return [(danger, DangerPhrase.of(said)) for danger, phrases in each.items() for said in phrases]
-
-    return DangerLexicon(
-        tuple(pair for language in spoken for pair in pairs(language.always)),
-        tuple(pair for language in spoken for pair in pairs(language.pressed)),
-        tuple(DangerPhrase.of(said) for language in spoken for said in language.harmless),
-        tuple((danger, sign) for danger, signs in book.symbols.items() for sign in signs),
-    )
+    kinds = [("always", [each.always for each in spoken]), ("pressed", [each.pressed for each in spoken])]
+    kinds.append(("posted", [each.posted for each in spoken]))
+    deeds = [
+        (kind, danger, DangerPhrase.of(said))
+        for kind, books in kinds
+        for each in books
+        for danger, phrases in each.items()
+        for said in phrases
+    ]
+    harmless = [
+        ("harmless", None, DangerPhrase.of(said)) for language in spoken for said in language.harmless
+    ]
+    symbols = [(danger, sign) for danger, signs in book.symbols.items() for sign in signs]
+    return DangerLexicon(PhraseIndex.of(deeds), PhraseIndex.of(harmless), tuple(symbols))
 
 
 def normalize_text(text: str) -> str:
@@ -167,10 +230,10 @@ def find_harm_in_dialog(text: str) -> tuple[Danger, str] | None:
 
 
 @lru_cache(maxsize=20_000)
-def find_danger_in_words(name: str, *, pressed: bool) -> tuple[Danger, str] | None:
+def find_danger_in_words(name: str, *, pressed: bool, posts: bool = False) -> tuple[Danger, str] | None:
     """Return the danger of a control with this name and the words that show it; None if there is none.
 
-    `pressed` is True for buttons. A picture of a card beside words is an ornament. For links, fewer words count, since most links open a page first.
+    `pressed` is True for buttons, `posts` for those that post a form. A picture of a card beside words is an ornament. For links, fewer words count, since most links open a page first.
     """
     lexicon = _lexicon()
     said = _plain_words(name)
@@ -180,15 +243,16 @@ def find_danger_in_words(name: str, *, pressed: bool) -> tuple[Danger, str] | No
     if len(said) > MOST_WORDS:
         said = (*said[: MOST_WORDS // 2], *said[-MOST_WORDS // 2 :])
     said = _without_harmless(said, lexicon.harmless)
-    for danger, phrase in (*lexicon.always, *(lexicon.pressed if pressed else ())):
-        if phrase.find(said) is not None:
-            return danger, phrase.said
+    kinds = {"always", *(["pressed"] if pressed else []), *(["posted"] if posts else [])}
+    for kind, deed, phrase in lexicon.deeds.read_candidates(said):
+        if kind in kinds and deed is not None and phrase.find(said) is not None:
+            return deed, phrase.said
     return None
 
 
-def _without_harmless(said: tuple[str, ...], harmless: tuple[DangerPhrase, ...]) -> tuple[str, ...]:
+def _without_harmless(said: tuple[str, ...], harmless: PhraseIndex) -> tuple[str, ...]:
     """Replace harmless phrases by a gap, so that the words around them form no new phrase."""
-    for phrase in harmless:
+    for _, _, phrase in harmless.read_candidates(said):
         at = phrase.find(said)
         if at is not None:
             said = (*said[:at], "", *said[at + len(phrase.words) :])

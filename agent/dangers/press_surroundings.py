@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from playwright.async_api import Page
 
 from agent.dangers.danger_addresses import find_danger_in_address
+from agent.dangers.danger_rules import find_danger_in_marks
 from agent.dangers.danger_words import (
     find_danger_in_words,
     find_harm_in_dialog,
@@ -51,6 +52,10 @@ class PressSurroundings:
     """Not empty if that form asks for a payment card."""
     sender: str = ""
     """The words of the button that the Enter key in a field presses, a line each."""
+    column: str = ""
+    """The heading of the column of a table in which it stands."""
+    marks: str = ""
+    """Its attributes that scripts read, a line each: name, tab, value."""
     options: str = ""
     """Of a list: its options, a line each: value, tab, label."""
 
@@ -77,7 +82,16 @@ def find_harm_around(name: str, around: PressSurroundings) -> tuple[Danger, str]
     """
     told = (
         judge(name, around)
-        for judge in (_harm_of_link, _harm_of_form, _harm_of_title, _harm_of_heading, _harm_of_dialog)
+        for judge in (
+            _harm_of_link,
+            _harm_of_marks,
+            _harm_of_form,
+            _harm_of_sending,
+            _harm_of_title,
+            _harm_of_column,
+            _harm_of_heading,
+            _harm_of_dialog,
+        )
     )
     return next((harm for harm in told if harm is not None), None)
 
@@ -85,6 +99,27 @@ def find_harm_around(name: str, around: PressSurroundings) -> tuple[Danger, str]
 def _harm_of_link(_name: str, around: PressSurroundings) -> tuple[Danger, str] | None:
     danger = find_danger_in_address(around.link) if around.link else None
     return (danger[0], f"its address says {danger[1]}") if danger is not None and danger[0] in _HARM else None
+
+
+def _harm_of_marks(_name: str, around: PressSurroundings) -> tuple[Danger, str] | None:
+    marks = dict(line.split("\t", 1) for line in around.marks.splitlines() if "\t" in line)
+    found = find_danger_in_marks(marks)
+    if found is not None and found[0] in _HARM:
+        return found
+    for name, said in marks.items():
+        if name.endswith(("confirm", "confirmation")) and (harm := find_harm_of_question(said)) is not None:
+            return harm[0], f"it asks {said!r}"
+        if said.startswith(("/", "http")) and (danger := find_danger_in_address(said)) is not None:
+            return (danger[0], f"its {name} says {danger[1]}") if danger[0] in _HARM else None
+    return None
+
+
+def _harm_of_sending(name: str, around: PressSurroundings) -> tuple[Danger, str] | None:
+    """Return the harm of words that mean a deed only where the press posts a form: elsewhere `Share` opens a list."""
+    if around.method.casefold() != "post":
+        return None
+    found = find_danger_in_words(name.strip(), pressed=True, posts=True)
+    return found if found is not None and found[0] in _HARM else None
 
 
 def _harm_of_form(_name: str, around: PressSurroundings) -> tuple[Danger, str] | None:
@@ -108,6 +143,14 @@ def _harm_of_title(_name: str, around: PressSurroundings) -> tuple[Danger, str] 
     return _find_harm_in_text(around.title)
 
 
+def _harm_of_column(name: str, around: PressSurroundings) -> tuple[Danger, str] | None:
+    """Return what the heading of its column says, for a name that says nothing itself: `Go`, `X`, a sign."""
+    if not around.column or not (_agrees(name) or len(name.strip()) <= 1):
+        return None
+    found = find_harm_in_words(around.column)
+    return None if found is None else (found[0], f"its column is called {around.column!r}")
+
+
 def _harm_of_heading(name: str, around: PressSurroundings) -> tuple[Danger, str] | None:
     if not around.heading or not _agrees(name):
         return None
@@ -115,9 +158,12 @@ def _harm_of_heading(name: str, around: PressSurroundings) -> tuple[Danger, str]
 
 
 def _harm_of_dialog(name: str, around: PressSurroundings) -> tuple[Danger, str] | None:
-    if not around.dialog or not _answers(name, around.dialog):
-        return None
-    return _find_harm_in_text(around.dialog) or find_harm_in_dialog(around.dialog)
+    return find_harm_of_question(around.dialog) if around.dialog and _answers(name, around.dialog) else None
+
+
+def find_harm_of_question(text: str) -> tuple[Danger, str] | None:
+    """Return the harm that a yes to the text of a dialog does, and what shows it; None if it tells none."""
+    return _find_harm_in_text(text) or find_harm_in_dialog(text)
 
 
 def find_harm_in_choice(words_of_it: str) -> tuple[Danger, str] | None:

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
 from typing import Literal
 
+from agent.redaction import redact_known
 from kb_schema.explorations import AttemptOutcome
 
 
 @dataclass(frozen=True, slots=True)
 class MapEvent:
     """Base class of the events."""
+
+
+def redact_events(tell: Callable[[MapEvent], None]) -> Callable[[MapEvent], None]:
+    """Return a listener that passes events on without the secrets of this process in their texts."""
+
+    def pass_on(event: MapEvent) -> None:
+        said = {each.name: getattr(event, each.name) for each in fields(event)}
+        texts = {name: redact_known(value) for name, value in said.items() if isinstance(value, str)}
+        tell(replace(event, **texts) if texts else event)
+
+    return pass_on
 
 
 @dataclass(frozen=True, slots=True)

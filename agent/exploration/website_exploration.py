@@ -19,7 +19,7 @@ from typing import Literal
 from playwright.async_api import Browser, BrowserContext, StorageState
 
 from agent.exploration import exploration_events
-from agent.exploration.exploration_events import MapEvent
+from agent.exploration.exploration_events import MapEvent, redact_events
 from agent.exploration.exploration_record import ExplorationRecord
 from agent.exploration.exploration_state import ExplorationState
 from agent.exploration.exploration_steps import (
@@ -34,6 +34,7 @@ from agent.exploration.pages.page_observation import leads_to_other_address
 from agent.exploration.requests.request_rate import RequestRate
 from agent.exploration.requests.robots_permissions import RobotsPermissions
 from agent.exploration.shared_exploration import ExplorationWorkers, SharedExploration
+from agent.redaction import redact_known
 from kb_schema.exploration_folder import ExplorationFolder
 from kb_schema.explorations import AttemptedTransition, Exploration, PageRevisit, UnexploredItem
 
@@ -103,7 +104,8 @@ async def explore(
     `ExplorationNotSignedIn` if the first start page asks for a password, `StartNotOpened` if no page could be
     opened (a new folder is removed again), and `KnowledgeError` for an unreadable folder.
     """
-    book_folder = ExplorationFolder(folder)
+    book_folder = ExplorationFolder(folder, redact=redact_known)
+    tell = redact_events(tell)
     is_new = _is_new(folder)
     earlier = book_folder.exploration.unexplored if revisit is not None else ()
     begun = _resume_exploration(book_folder, wanted)

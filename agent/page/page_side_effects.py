@@ -8,7 +8,7 @@ accepted, because they offer no choice that matters.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -28,6 +28,7 @@ ADDRESS_MS = 1_000.0
 """How long a new tab may take to get an address before it is closed."""
 SETTLE_S = 2.0
 """How long the handling of a side effect may take."""
+_QUESTIONS = frozenset({"confirm", "prompt"})
 LONGEST = 200
 """Characters of a dialog's text that are kept."""
 
@@ -67,6 +68,8 @@ class PageSideEffects:
 
     expected: ExpectedSideEffects = field(default_factory=ExpectedSideEffects)
     refused: list[RefusedSideEffect] = field(default_factory=list)
+    object_to: Callable[[str], str | None] = lambda _text: None
+    """Returns why a question of the page is not agreed to though the action expects it; None if it may be."""
     answered_dialogs: list[AnsweredDialog] = field(default_factory=list)
     tabs: list[Page] = field(default_factory=list)
     """Opened tabs that the session must follow."""
@@ -121,16 +124,19 @@ class PageSideEffects:
     def on_dialog(self, page: Page, dialog: Dialog) -> None:
         """Answer a dialog. A page that opens them without end is ended."""
         rule, kind = self.expected.dialog, dialog.type
-        answered = AnsweredDialog(kind, dialog.message[:LONGEST], accepted=_accepts(kind, rule))
+        accepts = _accepts(kind, rule)
+        objection = self.object_to(dialog.message) if accepts and kind in _QUESTIONS else None
+        answered = AnsweredDialog(kind, dialog.message[:LONGEST], accepted=accepts and objection is None)
         self.answered_dialogs.append(answered)
         if len(self.answered_dialogs) > retry_limits.STEP_DIALOGS:
             reason = (
                 f"the page opened more than {retry_limits.STEP_DIALOGS} dialogs in one step and was ended"
             )
             self._do(end_page(page, reason))
-        if rule is None and kind in ("confirm", "prompt"):
+        if objection is not None or (rule is None and kind in _QUESTIONS):
+            why = "" if objection is None else f": it {objection}"
             self.refused.append(
-                RefusedSideEffect("dialog", f"asked {answered.message!r} ({kind}) and was answered no")
+                RefusedSideEffect("dialog", f"asked {answered.message!r} ({kind}) and was answered no{why}")
             )
         self._do(_answer(dialog, accept=answered.accepted, text=None if rule is None else rule.text))
 

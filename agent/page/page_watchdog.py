@@ -21,6 +21,7 @@ from playwright.async_api import BrowserContext, CDPSession, ConsoleMessage, Pag
 from playwright.async_api import Error as DriverError
 
 from agent import retry_limits
+from agent.browser.memory_watch import read_memory_reason
 from agent.page.errors import PageGone
 
 CRASH_S = 3.0
@@ -72,6 +73,7 @@ def watch_context(context: BrowserContext, *, answer_s: float = retry_limits.PAG
         for event in _COUNTED:
             hear_until_ended(page, event, count.note)
         hear_until_ended(page, "console", count.note_line)
+        page.on("crash", _note_crash)
         for watching in (_watch(page, answer_s), _count(page)):
             page.once("close", partial(_cancel, do(watching)))
 
@@ -100,15 +102,7 @@ async def end_page(page: Page, reason: str) -> None:
     """Kill the renderer of a page; it stays open and answers nothing. Does nothing the second time."""
     if page in _ENDED or page.is_closed():
         return
-    _ENDED[page] = reason
-    _log.warning("page_ended", reason=reason)
-    for event, heard_by in _HEARD.pop(page, ()):
-        page.remove_listener(event, heard_by)
-    innermost = dict(_LIMITS.get(page, ()))
-    innermost.pop(asyncio.current_task(), None)  # it is told by what it does next
-    for limit in innermost.values():
-        with suppress(RuntimeError):  # it is over already
-            limit.reschedule(asyncio.get_running_loop().time())
+    _note_end(page, reason)
     crashed = asyncio.Event()
     page.once("crash", lambda _page: crashed.set())
     with suppress(DriverError, TimeoutError):
@@ -125,6 +119,26 @@ async def end_page(page: Page, reason: str) -> None:
     with suppress(DriverError, TimeoutError):  # a browser without this protocol
         async with asyncio.timeout(CRASH_S):
             await page.close()
+
+
+def _note_end(page: Page, reason: str) -> None:
+    """Remember why a page was ended, hear nothing of it any more, and end what waits for it."""
+    _ENDED[page] = reason
+    _log.warning("page_ended", reason=reason)
+    for event, heard_by in _HEARD.pop(page, ()):
+        page.remove_listener(event, heard_by)
+    innermost = dict(_LIMITS.get(page, ()))
+    innermost.pop(asyncio.current_task(), None)  # it is told by what it does next
+    for limit in innermost.values():
+        with suppress(RuntimeError):  # it is over already
+            limit.reschedule(asyncio.get_running_loop().time())
+
+
+def _note_crash(page: Page) -> None:
+    """A page whose process was ended for its memory was ended, too."""
+    reason = read_memory_reason(page.context.browser)
+    if page not in _ENDED and reason is not None:
+        _note_end(page, reason)
 
 
 async def close_context(context: BrowserContext) -> None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, Protocol
 
 from agent.events import Event, EventBus
+from agent.presentation.visitor_rate import VisitorRate
 
 HeardBy = Literal["text", "voice", "button"]
 """Channel of a visitor's words."""
@@ -130,6 +131,8 @@ class TurnManager:
         """Whether a visitor is known to be present: heard before, or set by the caller."""
         self.pace = 1.0
         """The pace the visitor chose, as a factor of the presentation's speed (`want_pace`)."""
+        self.rate = VisitorRate()
+        """How often visitors may say something. Who passes it on asks first."""
         self._heard: asyncio.Queue[Heard] = asyncio.Queue()
         self._stopping: asyncio.Task[None] | None = None
         self._attending = False

@@ -41,7 +41,7 @@ class RoomInput:
         )
         self._tasks: set[asyncio.Task[None]] = set()
         self._reading: dict[str, int] = {}
-        self._open = False
+        self._open = self._late = False
 
     def open(self) -> None:
         """Start listening to current and future visitors."""
@@ -80,6 +80,8 @@ class RoomInput:
             if self._reading.get(identity, 0) >= MOST_WAITING:
                 LOG.warning("dropped a message, because a visitor sends faster than messages can be read")
                 return
+            if not self._may_say():
+                return
             self._begin(self._read(reader, identity), "chat")
 
     async def _read(self, reader: rtc.TextStreamReader, identity: str) -> None:
@@ -97,13 +99,23 @@ class RoomInput:
     def _on_button(self, packet: rtc.DataPacket) -> None:
         if packet.topic != BUTTONS or not self._accepts(packet.participant):
             return
-        button = packet.data.decode(errors="replace").strip()
+        if not self._may_say():
+            return
+        button = packet.data[:LONGEST_TEXT].decode(errors="replace").strip()
         if button == ASK_BUTTON:
             self._turns.barge_in()
         elif button in BUTTON_WORDS:
             self._turns.hear(BUTTON_WORDS[button], by="button")
         else:
             LOG.info("ignored an unknown button")
+
+    def _may_say(self) -> bool:
+        """Count a message or press; return False if visitors sent too many within a minute. The log says it once."""
+        late = self._turns.rate.wait() > 0
+        if late and not self._late:
+            LOG.warning("dropping what visitors send: too many messages and presses within a minute")
+        self._late = late
+        return not late
 
     # -- voices ------------------------------------------------------------------------------------
 

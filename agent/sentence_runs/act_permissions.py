@@ -13,7 +13,12 @@ from dataclasses import dataclass, field
 
 from agent.dangers.danger_addresses import find_danger_in_address
 from agent.dangers.danger_words import find_harm_in_words
-from agent.dangers.press_surroundings import NOTHING_AROUND, PressSurroundings, find_harm_around
+from agent.dangers.press_surroundings import (
+    NOTHING_AROUND,
+    PressSurroundings,
+    find_harm_around,
+    find_harm_in_choice,
+)
 from agent.locators.page_index import IndexedElement
 from agent.sentences.sentence_words import SMALL, stem
 from kb_schema.secret_fields import is_secret_name
@@ -283,6 +288,8 @@ def _find_harm_in_entry(name: str, action: str, value: str | None) -> tuple[str,
     """
     said = {"select_option": value or "", "check": name}.get(action, "")
     harm = find_harm_in_words(said)
+    if harm is None and action == "select_option":
+        said, harm = name, find_harm_in_choice(name)  # `Delete everything`: whatever its options are called
     if harm is None or (action == "check" and harm[0] == "sends"):
         return None
     return harm[0], f"{said!r} {harm[0].replace('_', ' ')} ({harm[1]})"

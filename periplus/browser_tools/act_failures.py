@@ -12,6 +12,7 @@ from agent.execution.execution_ports import LoneAction
 from agent.page.errors import GateFailed, GatePoint, OptionMissing, PageGone
 
 UNEXPECTED = "if that is meant, call act again with expects: accept, dismiss or new_tab"
+UNSURE = "call act again with sure: true if that is meant"
 MOST_OPTIONS = 50
 _FOR_RUNS = ("periplus run", "--input", "in the step's action", "the knowledge base", "`read_back`")
 """Words of hints that are for those who run tasks."""
@@ -42,7 +43,7 @@ def describe_failure(did: str, name: str, alone: LoneAction, error: str, hint: s
 
 def _advise(failure: Exception | None, hint: str | None) -> str:
     match failure:
-        case UnauthoredSideEffect():
+        case UnauthoredSideEffect() if UNSURE not in str(failure):
             return UNEXPECTED
         case ValueRefused():
             return failure.fix

@@ -270,6 +270,7 @@ class BrowserTabs:
                 for_client=self.shared,
             )
             session = await stack.enter_async_context(opening)
+            session.context.redacts_known = True
             session.upload_folder = self._uploads
             folder = self._folder / TRACES / session.context.run_id
             recorder = _ActRecorder(folder, name, session)

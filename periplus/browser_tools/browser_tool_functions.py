@@ -30,6 +30,7 @@ from periplus.browser_tools.field_acts import FieldValue, fill_fields
 from periplus.browser_tools.page_acts import (
     ActTarget,
     Expected,
+    check_address,
     check_danger,
     choose_action,
     find_target,
@@ -71,10 +72,14 @@ async def go_to(
         Field(description="What the way needs: a row's name, an account; no secrets"),
     ] = None,
     tab: Tab = None,
+    *,
+    sure: Annotated[bool, Field(description="Needed for an address that deletes or pays")] = False,
 ) -> CallToolResult:
     """Go to a known screen along known paths (signing in if needed), or open a URL. Returns the new look."""
     if (screen is None) == (url is None):
         raise BadRequest("go_to takes a screen or a url", hint="give one of them")
+    if url is not None and not sure:
+        check_address(url)
     async with tabs.working_tab(tab, leaves=url is not None) as working:
         if url is not None:
             await _open(tabs, working, url)
@@ -153,7 +158,7 @@ async def act(
         if target.secret and value is not None:
             working.working_session()[0].context.keep_secret(value)
         url = working.page.url
-        outcome = await perform_act(working, target, chosen, value, secret, expects)
+        outcome = await perform_act(working, target, chosen, value, secret, expects, sure=sure)
         if outcome.failed:
             return await _answer(working, told=outcome.told, error=True)
         told = outcome.told

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import urlsplit
 
 from playwright.async_api import Page
 
+from agent.dangers.danger_addresses import find_danger_in_address
 from agent.dangers.danger_words import find_danger_in_words
 from agent.dangers.press_surroundings import (
     NOTHING_AROUND,
     PressSurroundings,
     find_harm_around,
     find_harm_in_choice,
+    find_harm_of_question,
     list_meant_options,
     read_surroundings,
 )
@@ -32,13 +35,14 @@ from agent.locators.stable_selectors import choose_selectors
 from agent.locators.target_discovery import AmbiguousElement, DiscoveredElement, discover_element
 from agent.page.errors import PageError
 from agent.page.page_refusals import read_refusal_signs
+from agent.page.page_side_effects import watch_page
 from agent.page.page_writes import watch_writes
 from kb_schema import action_types
 from kb_schema.explorations import Danger
 from kb_schema.fingerprints import Fingerprint
 from kb_schema.secret_fields import is_secret_name
 from kb_schema.selectors import Selector
-from periplus.browser_tools.act_failures import describe_failure, is_only_unexpected
+from periplus.browser_tools.act_failures import UNSURE, describe_failure, is_only_unexpected
 from periplus.browser_tools.browser_tabs import BrowserTab
 from periplus.browser_tools.errors import (
     ActFailed,
@@ -64,6 +68,9 @@ ASKED = frozenset({"deletes", "pays", "sends"})
 """What a client has to be sure of."""
 _ENTER_SENDS = frozenset({"press", "input_and_submit"})
 """Actions with keys: in a field they may send its form, as its first button does."""
+_DELETING_KEYS = frozenset({"delete", "backspace", "clear", "cut"})
+_WRITTEN = frozenset({"textbox", "searchbox", "combobox", "spinbutton"})
+"""Roles in which such a key deletes characters."""
 _JUDGED = PRESSES | _ENTER_SENDS | {"check", "select_option"}
 """What may do something at once. Other entries only fill a field."""
 
@@ -212,7 +219,17 @@ async def check_danger(
         name, danger, word = found
         raise NeedsConfirmation(
             f"{name!r} {danger} ({word}): nothing was done",
-            hint="call act again with sure: true if that is meant",
+            hint=UNSURE,
+        )
+
+
+def check_address(url: str) -> None:
+    """Raise `NeedsConfirmation` for an address that deletes, pays or sends by its words, as for a link that leads there."""
+    danger = find_danger_in_address(url)
+    if danger is not None and danger[0] in ASKED:
+        raise NeedsConfirmation(
+            f"the address {danger[0]} ({danger[1]}): it was not opened",
+            hint="call go_to again with sure: true if that is meant, or act on the link",
         )
 
 
@@ -228,14 +245,39 @@ async def _find_danger(
     enters = action in _ENTER_SENDS or _types_enter(action, value)
     if action == "check":
         return _first_asked((each, find_harm_in_choice(each)) for each in target.names)
+    if action == "press" and _is_deleting_key(value) and target.role not in _WRITTEN:
+        return target.name or value or "", "deletes", f"by the {value} key"
     around = await _read_surroundings(tab, target, by_enter=enters)
     if action == "select_option":
-        return _first_asked(
-            (each, find_harm_in_choice(each)) for each in list_meant_options(value or "", around)
-        )
+        meant = list_meant_options(value or "", around)
+        return _first_asked((each, find_harm_in_choice(each)) for each in (*meant, *target.names))
     names = [*around.sender.splitlines()] if enters and around.sender else [*target.names]
     found = _first_asked((each, find_danger_in_words(each, pressed=True)) for each in names or [""])
     return found or _first_asked((each, find_harm_around(each, around)) for each in names or [""])
+
+
+def _is_deleting_key(value: str | None) -> bool:
+    """Whether a key, by itself or with others, deletes what is chosen in a list of mails or files."""
+    return (value or "").rpartition("+")[2].strip().casefold() in _DELETING_KEYS
+
+
+@contextmanager
+def questions_judged(page: Page, *, sure: bool) -> Iterator[None]:
+    """Let no question of the page be agreed to that deletes, pays or sends, unless the client is sure of it."""
+    effects = watch_page(page)
+    if not sure:
+        effects.object_to = _object_to_question
+    try:
+        yield
+    finally:
+        effects.object_to = lambda _text: None
+
+
+def _object_to_question(text: str) -> str | None:
+    found = find_harm_of_question(text)
+    if found is None or found[0] not in ASKED:
+        return None
+    return f"{found[0]} ({found[1]}); {UNSURE}"
 
 
 def _first_asked(judged: Iterable[tuple[str, tuple[Danger, str] | None]]) -> tuple[str, str, str] | None:
@@ -264,6 +306,8 @@ async def perform_act(
     value: str | None,
     secret: str | None = None,
     expects: Expected | None = None,
+    *,
+    sure: bool = False,
 ) -> ActOutcome:
     """Perform the act with all checks of a task's step, and nothing else: the page is left to the client.
 
@@ -276,16 +320,17 @@ async def perform_act(
     name = target.name or target.role or target.tag or "the element"
     did, url = f"{action} {name!r}", tab.page.url
     try:
-        result = await perform_single_action(
-            engine,
-            action,
-            target.target,
-            value=value,
-            secret=secret,
-            expects=expects,
-            fingerprint=target.fingerprint,
-            alone=alone,
-        )
+        with questions_judged(tab.page, sure=sure):
+            result = await perform_single_action(
+                engine,
+                action,
+                target.target,
+                value=value,
+                secret=secret,
+                expects=expects,
+                fingerprint=target.fingerprint,
+                alone=alone,
+            )
     except (AgentError, PageError) as exc:
         alone.failure = exc
         told = describe_failure(did, name, alone, str(exc), getattr(exc, "hint", None))

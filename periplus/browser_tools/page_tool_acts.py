@@ -14,9 +14,10 @@ from agent.page.errors import PageError
 from agent.page.page_tools import ACTION, PageTool, format_call, list_page_tools
 from kb_schema.run_records import RunResult
 from mcp_server.errors import BadRequest
+from periplus.browser_tools.act_failures import UNSURE
 from periplus.browser_tools.browser_tabs import BrowserTab
 from periplus.browser_tools.errors import ActFailed, NeedsConfirmation, NotFoundOnPage
-from periplus.browser_tools.page_acts import ASKED, Expected
+from periplus.browser_tools.page_acts import ASKED, Expected, questions_judged
 from periplus.browser_tools.page_tool_list import PREFIX
 
 _PARTS = re.compile(r"[_.\-]+|(?<=[a-z0-9])(?=[A-Z])")
@@ -48,7 +49,10 @@ async def call_tool_of_page(
 
     session.bus.listen(hear)
     try:
-        result = await perform_single_action(engine, ACTION, value=format_call(name, given), expects=expects)
+        with questions_judged(tab.page, sure=sure):
+            result = await perform_single_action(
+                engine, ACTION, value=format_call(name, given), expects=expects
+            )
     except (AgentError, PageError) as exc:
         raise ActFailed(str(exc), hint=getattr(exc, "hint", None) or "call look") from exc
     finally:
@@ -75,5 +79,5 @@ def _check_danger(tool: PageTool, *, sure: bool) -> None:
             danger, word = found
             raise NeedsConfirmation(
                 f"{tool.name!r} {danger} ({word}): nothing was done",
-                hint="call act again with sure: true if that is meant",
+                hint=UNSURE,
             )

@@ -30,6 +30,7 @@ _EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s.]+")
 _PHONE = re.compile(r"\+?[\d ()/.\-]{4,40}")
 _TURNS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 """They reverse the text that follows, in a terminal and a spreadsheet, too."""
+_AFTER_SEPARATOR = re.compile(r"([;\t\r\n][\"\s]*)(?=[=+\-@＝＋－＠])")  # noqa: RUF001 - as below
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")  # noqa: RUF001 - full-width signs begin formulas, too
 
 
@@ -145,7 +146,8 @@ def check_entries(form: LeadForm, values: Mapping[str, str]) -> tuple[LeadEntry,
 def format_csv(leads: Sequence[VisitorLead]) -> str:
     """Return the forms as CSV, a row each: what is known of them, then a column for each field's name.
 
-    A cell that a spreadsheet would take for a formula begins with an apostrophe.
+    A cell that a spreadsheet would take for a formula begins with an apostrophe; so does what follows a separator of other countries
+    or a line break in a cell.
     """
     names = list(dict.fromkeys(entry.name for each in reversed(leads) for entry in each.entries))
     text = io.StringIO()
@@ -200,4 +202,5 @@ def _normalize(value: str) -> str:
 
 
 def _quote_formula(cell: str) -> str:
-    return f"'{cell}" if cell.lstrip().startswith(_FORMULA) else cell
+    inner = _AFTER_SEPARATOR.sub(r"\1'", cell)
+    return f"'{inner}" if cell.lstrip().startswith(_FORMULA) else inner

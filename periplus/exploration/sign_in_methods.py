@@ -11,6 +11,7 @@ from playwright.async_api import Browser, BrowserContext, StorageState
 
 from agent.redaction import Secrets
 from agent.run_context import InputProvider
+from kb_schema.secret_fields import is_secret_name
 from kb_store import Stores
 from kb_store.runs.run_store import RunStore
 from periplus.errors import UserError
@@ -102,7 +103,11 @@ async def sign_in_by_task(
 
 
 def _secrets_of(inputs: Mapping[str, str]) -> Secrets:
-    """Return the secrets of the sign-in, so that messages and logs never contain them."""
+    """Return the secrets of the sign-in, so that messages, logs and what is kept of pages never contain them: by the names of the
+    inputs, or all if none is called like one. An e-mail address is a word of many pages.
+    """
     secrets = Secrets()
-    secrets.keep(tuple(inputs.values()))
+    secrets.keep(
+        tuple(value for name, value in inputs.items() if is_secret_name(name)) or tuple(inputs.values())
+    )
     return secrets

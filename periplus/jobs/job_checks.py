@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +30,7 @@ from periplus.language_model import choose_model
 from periplus.runs.run_checks import check_run_request
 from periplus.runs.sentence_jobs import check_order
 from periplus.runs.task_runs import TaskRunRequest
+from periplus.vault_setup import may_have_secrets
 
 LOAD = "PERIPLUS_SERVE_MAPS"
 
@@ -167,6 +169,11 @@ class OrderChecker:
             raise UserError(
                 f"clients may not load a new website at {origin_of(order.url)}: its tasks would be given general secrets",
                 fix=f"leave out `load` and load the map with `periplus kb load`, or allow the origin with {LOAD}",
+            )
+        if order.load and site is None and await asyncio.to_thread(may_have_secrets, order.website_id, known):
+            raise UserError(
+                f"clients may not load a new website {order.website_id}: by its id it could be given secrets of another one",
+                fix="give it another id, or leave out `load` and load the map with `periplus kb load`",
             )
         if site is None or not order.sign_in_task:
             return

@@ -215,6 +215,7 @@ async def execute_task_run(run_request: TaskRunRequest, resources: TaskRunResour
             else:
                 resources.model.redact = session.context.redact
         session.download_folder, session.upload_folder = resources.folder / DOWNLOADS, resources.uploads
+        session.most_download_mb = load_settings().max_download
         trace = SessionTrace(
             resources.folder / SESSION,
             website_id=run_request.website_id,

@@ -104,7 +104,7 @@ OfRun = Annotated[
     responses={
         202: {
             "headers": {"Location": {"description": "The run's address.", "schema": {"type": "string"}}},
-            **document_links("req_id", *_ABOUT_IT),
+            **document_links(("req_id", "run_id"), *_ABOUT_IT),
         },
         **document_problems(401, 403, 409, 413, 422, 429, 503),
     },

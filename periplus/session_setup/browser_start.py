@@ -24,6 +24,7 @@ from agent.browser.launch import (
     launch,
     launch_profile,
 )
+from agent.browser.memory_watch import MemoryLimitInvalid
 from periplus.errors import UserError
 from periplus.session_setup.browser_options import BrowserOptions
 
@@ -119,6 +120,8 @@ def _to_user_error(exc: Exception, settings: LaunchSettings) -> UserError:
         return UserError(f"no {name} found", fix=str(exc))
     if isinstance(exc, SandboxModeUnknown):
         return UserError(str(exc), fix=f"correct or unset {ENV_SANDBOX}")
+    if isinstance(exc, MemoryLimitInvalid):
+        return UserError(str(exc), fix=f"correct or unset {exc.name}")
     reason = next(iter(str(exc).splitlines()), type(exc).__name__)
     fix = "set PERIPLUS_CHROMIUM=/path/to/chromium, use --headless, or set PERIPLUS_BROWSER_SANDBOX=off"
     if settings.engine != "chromium":

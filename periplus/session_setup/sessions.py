@@ -25,6 +25,7 @@ from periplus.resilience_settings import load_resilience_policy
 from periplus.session_setup.lent_context import find_lent
 from periplus.settings import load_settings
 from periplus.vault_setup import open_vault
+from periplus.website_selection import list_websites
 
 
 @asynccontextmanager
@@ -60,7 +61,9 @@ async def open_session(
             raise UserError(str(exc), fix="load its knowledge base first: periplus kb load DIR") from exc
         context = RunContext(asker=asker) if run_id is None else RunContext(asker=asker, run_id=run_id)
         context.global_values = TimestampedValues({**website.global_context, **(values or {})})
-        context.said, context.vault = dict(values or {}), open_vault(website_id, for_client=for_client)
+        websites = await list_websites(stores) if for_client else ()
+        context.said = dict(values or {})
+        context.vault = open_vault(website_id, for_client=for_client, websites=websites)
         lent = find_lent(browser)
         session = Session(
             page or await browser.new_page(),

@@ -16,6 +16,7 @@ from kb_schema.operating_system import count_file_descriptors
 
 HEADERS_S = 10.0
 """Seconds within which the headers of a request must arrive."""
+CLOSE = (b"connection", b"close")
 MOST_CONNECTIONS = 1_000
 SPARE_DESCRIPTORS = 128
 """File descriptors left to stores, browsers and files."""
@@ -59,10 +60,26 @@ def make_bounded_protocol(*, most: int | None = None, headers_s: float = HEADERS
         def data_received(self, data: bytes) -> None:
             """Receive bytes; the headers of a begun request must be complete in time."""
             super().data_received(data)
+            self._end_after_two_lengths()
             if not self._waits():
                 self._cancel_timer()
             elif self._timer is None:
                 self._expect_headers()
+
+        def _end_after_two_lengths(self) -> None:
+            """Let the answer to a request with two lengths close the connection (RFC 9112, 6.3): a proxy may take the rest of its body
+            for another request.
+            """
+            headers: list[tuple[bytes, bytes]] | None = (
+                self.headers
+            )  # those of the scope; none before the first request
+            names = {name for name, _ in headers or ()}
+            if (
+                {b"content-length", b"transfer-encoding"} <= names
+                and headers is not None
+                and CLOSE not in headers
+            ):
+                headers.append(CLOSE)
 
         def _waits(self) -> bool:
             """Whether no request is being answered, so that headers are expected."""

@@ -154,6 +154,11 @@ async def test_a_map_of_a_website_is_made_and_loaded(data, site):
         ),
         ({"kind": "map", "website_id": "harbour", "url": "https://evil.example"}, 422, "is no address of harbour"),
         ({"kind": "map", "website_id": "x", "url": "https://evil.example", "load": True}, 422, "may not load a new website"),
+        (
+            {"kind": "map", "website_id": "harbour_admin", "url": "https://maps.example", "load": True},
+            422,
+            "could be given secrets of another one",
+        ),
         ({"kind": "map", "website_id": "x", "update": True}, 404, "no website 'x'"),
         ({"kind": "demo", "website_id": "harbour", "flow_id": "tour"}, 422, "has no flow 'tour'"),
         ({"kind": "shell", "command": "id"}, 422, "1 invalid field"),
@@ -162,7 +167,7 @@ async def test_a_map_of_a_website_is_made_and_loaded(data, site):
 async def test_a_wrong_order_is_refused_with_what_to_do_and_nothing_is_kept(data, body, status, said):
     (data / "files").mkdir()
     (data / "files" / "here.csv").write_text("ReqID\n")
-    async with served(data) as service:
+    async with served(data, serve_maps="https://maps.example") as service:
         for path, given in (
             ("/api/jobs", body),
             ("/api/schedules", {"name": "n", "cron": "0 6 * * *", "order": body}),

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import Self
 
 import pytest
 
 from kb_schema.session_reader import SessionManifest
 from loaders.recordings.imported_traces import UnreadableRecording
+from periplus.errors import UserError
 from periplus.foreign_input import DEFAULT_BUDGET, ImportBudget, InputTooLarge, read_foreign
 
 SMALL = ImportBudget(memory_mb=128, seconds=1)
@@ -88,9 +90,24 @@ def _finds_an_invalid_model() -> None:
     SessionManifest.model_validate({"session_id": 7})
 
 
-def test_an_error_that_cannot_be_made_again_keeps_its_words():
-    with pytest.raises(RuntimeError, match="ValidationError: 1 validation error for SessionManifest"):
+def test_a_value_that_cannot_be_kept_is_a_refusal_with_its_place():
+    said = "a session_id of a SessionManifest in it cannot be kept: Input should be a valid string"
+    with pytest.raises(UserError, match=said):
         read_foreign(FILE, SMALL, _finds_an_invalid_model)
+
+
+class _NeedsWords(Exception):
+    def __new__(cls, words: str) -> Self:
+        return super().__new__(cls, words)
+
+
+def _says_words() -> None:
+    raise _NeedsWords("these words")
+
+
+def test_an_error_that_cannot_be_made_again_keeps_its_words():
+    with pytest.raises(RuntimeError, match="_NeedsWords: these words"):
+        read_foreign(FILE, SMALL, _says_words)
 
 
 def test_the_default_stays_below_a_gigabyte_and_ten_seconds():

@@ -6,22 +6,20 @@ Each is handled as the step's author says, else refused with the reason.
 
 from __future__ import annotations
 
-import asyncio
-import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from playwright.async_api import Error as PlaywrightError
 
 from agent.errors import StepFailed, UnauthoredSideEffect
 from agent.events import DialogAnswered
+from agent.page.download_saving import DownloadGuard, DownloadTooLarge
 from agent.page.page_side_effects import ExpectedSideEffects, PageSideEffects, SideEffectKind, watch_page
 from kb_schema import action_types
 from kb_schema.action_calls import ActionCall
 from kb_schema.url_patterns import origin_of
 
 if TYPE_CHECKING:
-    from playwright.async_api import Download, Page
+    from playwright.async_api import Page
 
     from agent.session import Session
 
@@ -50,6 +48,8 @@ class SideEffects:
         """Pages from which tabs were followed, the latest last."""
         self._may_lead = False
         """Whether the last action may open something."""
+        self._guard: DownloadGuard | None = None
+        """Of the download that the present action begins."""
         watch_page(session.page)
 
     def expect(self, call: ActionCall) -> None:
@@ -64,6 +64,10 @@ class SideEffects:
             session.touched()
         kind = action_types.action_type(call.action_type)
         self._may_lead = kind is None or not kind.idempotent
+        self._guard = None
+        if call.download is not None:
+            self._guard = DownloadGuard(session.page, session.most_download_mb)
+            self._guard.start()
         self._here().expect(
             ExpectedSideEffects(
                 dialog=call.on_dialog,
@@ -175,23 +179,18 @@ class SideEffects:
         folder = self._session.download_folder
         if folder is None:
             raise StepFailed("no download folder is configured", error="download_failed", acted=True)
-        download = await self._here().download(DOWNLOAD_S)
-        if download is None:
-            raise StepFailed("expected a download, but none began", error="timeout", acted=True)
+        guard = self._guard
+        if guard is None:
+            raise StepFailed("expected a download, but none was prepared for", error="timeout", acted=True)
         try:
-            return str(await _saved(download, folder))
+            download = await self._here().download(DOWNLOAD_S)
+            if download is None:
+                raise StepFailed("expected a download, but none began", error="timeout", acted=True)
+            return str(await guard.save(download, folder))
+        except DownloadTooLarge as exc:
+            raise StepFailed(f"the download failed: {exc}", error="download_failed", acted=True) from exc
         except PlaywrightError as exc:
             reason = exc.message.splitlines()[0]
             raise StepFailed(f"the download failed: {reason}", error="download_failed", acted=True) from exc
-
-
-async def _saved(download: Download, folder: Path) -> Path:
-    """Under its own name, or what is harmless of it, beside those that are there."""
-    name = re.sub(r"[^\w.\- ]", "_", Path(download.suggested_filename).name).strip(". ") or "download"
-    await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
-    path, number = folder / name, 1
-    while path.exists():
-        number += 1
-        path = folder / f"{Path(name).stem}-{number}{Path(name).suffix}"
-    await download.save_as(path)
-    return path
+        finally:
+            await guard.close()

@@ -33,18 +33,28 @@ def permit_all(_name: str) -> bool:
 
 
 class EnvironmentVault:
-    """Environment variables: `PERIPLUS_SECRET_<WEBSITE>_<NAME>`, then `PERIPLUS_SECRET_<NAME>`, upper case."""
+    """Environment variables: `PERIPLUS_SECRET_<WEBSITE>_<NAME>`, then `PERIPLUS_SECRET_<NAME>`, upper case.
+
+    The first one is not read for a name that `own` does not permit: it may be another website's.
+    """
 
     def __init__(
-        self, website_id: str, environ: Mapping[str, str] | None = None, *, general: Permits = permit_all
+        self,
+        website_id: str,
+        environ: Mapping[str, str] | None = None,
+        *,
+        general: Permits = permit_all,
+        own: Permits = permit_all,
     ) -> None:
         self._website_id, self._environ = website_id, os.environ if environ is None else environ
-        self._general = general
+        self._general, self._own = general, own
 
     async def secret(self, name: str) -> tuple[str, str] | None:
         """Return the website's own secret, else the general one."""
-        own = secret_variable_name(f"{self._website_id}_{name}")
-        for variable in (own, secret_variable_name(name)) if self._general(name) else (own,):
+        variables = [own_variable_name(self._website_id, name)] if self._own(name) else []
+        if self._general(name):
+            variables.append(secret_variable_name(name))
+        for variable in variables:
             if self._environ.get(variable):
                 return self._environ[variable], "environment"
         return None
@@ -57,6 +67,14 @@ def secret_variable_name(name: str) -> str:
     'PERIPLUS_SECRET_API_KEY'
     """
     return ENVIRONMENT + re.sub(r"[^A-Za-z0-9]", "_", name).upper()
+
+
+def own_variable_name(website_id: str, name: str = "") -> str:
+    """Return the environment variable of a website's own secret; without a name, what all of its variables begin with.
+
+    Two websites may have the same one: `shop` with `admin_password`, and `shop_admin` with `password`.
+    """
+    return secret_variable_name(f"{website_id}_{name}")
 
 
 class FileVault:
@@ -78,6 +96,14 @@ class FileVault:
         """Return the website's own secret, else the general one. Raises `PersonNeeded`."""
         found = await asyncio.to_thread(self._find, name)
         return None if found is None else (found, "file")
+
+    def has_own(self) -> bool:
+        """Return whether the file or folder has a part for the website. Raises `PersonNeeded`."""
+        return (
+            (self._path / self._website_id).exists()
+            if self._path.is_dir()
+            else self._website_id in self._read_all()
+        )
 
     def _find(self, name: str) -> str | None:
         if self._path.is_dir():

@@ -97,15 +97,17 @@ function pressSurroundings(selector, byEnter) {
   const { element: el } = resolve(selector, newLook(), false);
   if (!el) return null;
   const pressed = el.closest("button, input") || el;
-  const form = pressed.form || null;
-  const entered = Boolean(byEnter && form) && pressed.localName === "input" && !sendsForm(pressed);
-  const sender = entered ? [...form.elements].find((field) => sendsForm(field) && !field.disabled) || null : null;
+  const writes = byEnter && isWritten(pressed);
+  const form = pressed.form || (writes && pressed.closest("form")) || null;
+  const entered = Boolean(form) && (writes || (byEnter && pressed.localName === "input" && !sendsForm(pressed)));
+  const sender = entered ? defaultButton(form) : null;
+  const senders = sender ? [sender] : writes ? buttonsBeside(pressed) : [];
   const button = sender || pressed;
   const submits = form && (entered || sendsForm(pressed));
   const override = submits && [...form.elements].find((field) => attr(field, "name") === "_method");
-  const deeds = submits ? [...form.elements].filter((field) => field.type === "hidden" && /(^|[^a-z])(action|op|operation|cmd|do)$/i.test(attr(field, "name") || "")) : [];
+  const deeds = submits ? [...form.elements, button].filter((field) => (field.type === "hidden" || field === button) && SAYS_DEED.test(attr(field, "name") || "")) : [];
   const link = el.closest("a[href], area[href]");
-  const dialog = el.closest("dialog, [role=dialog], [role=alertdialog], [aria-modal=true]");
+  const dialog = dialogAround(el);
   const method = submits ? attr(button, "formmethod") || attr(form, "method") || "" : "";
   const action = submits ? attr(button, "formaction") || attr(form, "action") || "" : "";
   return {
@@ -116,11 +118,74 @@ function pressSurroundings(selector, byEnter) {
     chosen: submits ? [...form.elements].flatMap(chosenWords).join("\n") : "",
     heading: submits ? headingOf(form) : "",
     card: submits && [...form.elements].some((field) => /\bcc-(number|csc|exp)/.test(attr(field, "autocomplete") || "")) ? "card" : "",
-    sender: sender ? [sender.ariaLabel, sender.value, sender.textContent, sender.title].map((each) => squeeze(each || "")).filter((each) => each).join("\n") : "",
+    sender: senders.flatMap(wordsOfButton).join("\n"),
+    marks: marksOf(link || closestFlat(el, (node) => node.localName === "button" || attr(node, "role") === "button") || el),
     options: el.localName === "select" ? [...el.options].map((each) => `${each.value}\t${squeeze(each.label)}`).join("\n") : "",
     deed: deeds.map((field) => field.value).join(" ").slice(0, 200),
     dialog: dialog ? textAround(dialog) : "",
+    column: columnOf(el),
   };
+}
+
+/** Names of fields whose value says what a form does. */
+const SAYS_DEED = /(^|[^a-z])(action|op|operation|cmd|do)$/i;
+/** Attributes by which scripts know what a press does. */
+const MARKING = /^(hx|ic|up|data|ping)\b/;
+const BUTTONS = "button, input[type=submit], input[type=image], input[type=button], [role=button]";
+const NEAR_LEVELS = 4; // ancestors in which the button of an editor is looked for
+const NEAR_BUTTONS = 5; // more of them are a toolbar
+
+/** Whether it takes several lines: there the Enter key is a line break, or sends what is written, as its script wants. */
+function isWritten(el) {
+  return el.localName === "textarea" || el.isContentEditable === true;
+}
+
+/** The button that the Enter key presses. An image is none of `form.elements`. */
+function defaultButton(form) {
+  const buttons = [...form.getRootNode().querySelectorAll("button, input")];
+  return buttons.find((field) => field.form === form && sendsForm(field) && !field.disabled) || null;
+}
+
+/** The few buttons nearest around an editor without a form. */
+function buttonsBeside(el) {
+  let around = flatParent(el);
+  for (let level = 0; around && level < NEAR_LEVELS; level += 1, around = flatParent(around)) {
+    const found = isElement(around) ? [...around.querySelectorAll(BUTTONS)] : [];
+    if (found.length) return found.length <= NEAR_BUTTONS ? found : [];
+  }
+  return [];
+}
+
+/** All that a button is called. */
+function wordsOfButton(button) {
+  const said = [button.ariaLabel, button.value, button.alt, button.textContent, button.title];
+  return said.map((each) => squeeze(each || "")).filter((each) => each);
+}
+
+/** The heading of the table's column in which an element stands. */
+function columnOf(el) {
+  const cell = closestFlat(el, (node) => node.localName === "td");
+  const first = cell && cell.closest("table") && cell.closest("table").rows[0];
+  const head = first && first !== cell.parentElement ? first.cells[cell.cellIndex] : null;
+  return head && head.localName === "th" ? squeeze(head.textContent).slice(0, 100) : "";
+}
+
+/** Attributes of scripts, a line each: name, tab, value. */
+function marksOf(el) {
+  const marks = el.getAttributeNames().filter((name) => MARKING.test(name));
+  return marks.map((name) => `${name}\t${squeeze(attr(el, name)).slice(0, 100)}`).join("\n");
+}
+
+/** The dialog or open popover in which an element is shown: also one that it is slotted into, or around its frame. */
+function dialogAround(el) {
+  for (let node = el; node; node = flatParent(node) || frameOf(node)) if (isElement(node) && isDialog(node)) return node;
+  return null;
+}
+
+function isDialog(el) {
+  const role = attr(el, "role");
+  if (el.localName === "dialog" || role === "dialog" || role === "alertdialog" || attr(el, "aria-modal") === "true") return true;
+  return hasAttr(el, "popover") && el.matches(":popover-open");
 }
 
 /** Whether a press of it sends its form. An image is none of `form.elements`, but can be pressed. */
@@ -145,6 +210,12 @@ function headingOf(form) {
 /** The text of an element without that of its controls, at most 600 characters. */
 function textAround(around) {
   const texts = [attr(around, "aria-label") || ""];
+  for (const name of ["aria-labelledby", "aria-describedby"]) {
+    for (const id of (attr(around, name) || "").split(/\s+/)) {
+      const said = id && around.getRootNode().getElementById(id);
+      if (said && !around.contains(said)) texts.push(said.textContent);
+    }
+  }
   const walk = document.createTreeWalker(around, NodeFilter.SHOW_TEXT);
   for (let node = walk.nextNode(); node; node = walk.nextNode()) {
     if (!node.parentElement.closest("button, a, label, select, textarea, script, style, [role=button]")) texts.push(node.data);

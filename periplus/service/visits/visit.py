@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
-from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass
@@ -19,6 +17,7 @@ from agent.media.media_tools import MediaError
 from agent.media.screencast import Screencast
 from agent.page.errors import PageError
 from agent.presentation.turn_manager import HeardBy
+from agent.presentation.visitor_rate import VisitorRate
 from kb_schema.flow_translations import translate_flow
 from kb_schema.presentation_flows import PresentationFlow
 from periplus.demos.live_presentation import LivePresentation
@@ -99,8 +98,8 @@ class VisitorVisit:
         """How often it was started."""
         self.past: list[VisitShow] = []
         """Its presentations, oldest first."""
-        self._absent_s, self._longest_s, self._per_minute = absent_s, longest_s, says_per_minute
-        self._said: deque[float] = deque()
+        self._absent_s, self._longest_s = absent_s, longest_s
+        self._rate = VisitorRate(says_per_minute)
         self._show: LivePresentation | None = None
         self._picture: Screencast | None = None
         self._enter: Callable[[], Awaitable[VisitRoom]] | None = None
@@ -182,6 +181,7 @@ class VisitorVisit:
             stack.push_async_callback(picture.stop)
             await picture.start(show.session.page, SIZE, FPS)
             show.narrator.add(self.speaker)
+            show.turns.rate = self._rate
             if rooms is not None:
                 await self._into_room(stack, rooms, show, picture)
             show.turns.visited = True
@@ -237,12 +237,8 @@ class VisitorVisit:
     def hear(self, text: str, *, by: HeardBy = "text") -> None:
         """Pass on a visitor's words or button. Raises `VisitActionUnavailable` and `VisitRateExceeded`."""
         show = self._playing()
-        now = time.monotonic()
-        while self._said and self._said[0] <= now - 60.0:
-            self._said.popleft()
-        if len(self._said) >= self._per_minute:
-            raise VisitRateExceeded(60.0 - (now - self._said[0]))
-        self._said.append(now)
+        if (wait_s := self._rate.wait()) > 0:
+            raise VisitRateExceeded(wait_s)
         show.turns.hear(text, by=by)
 
     def attend(self, *, writing: bool) -> None:

@@ -355,3 +355,36 @@ def test_every_phrase_of_the_file_is_found_in_itself_unless_it_is_harmless():
 def test_an_address_that_stores_the_language_of_the_session_is_not_opened(address, switches):
     found = find_danger_in_address(f"http://shop.example{address}")
     assert (found is not None and "language" in found[1]) is switches
+
+
+DELETING = (
+    "削除 Удалить Usuń Slet 삭제 حذف Sil Xóa ลบ Smazat Törlés Poista Видалити Διαγραφή מחק हटाएं 删除 Hapus Șterge Obriši Izbriši"
+    " アカウントを削除する 删除账户 삭제하기 ลบบัญชี"
+)
+MOVING_MONEY = "Transfer|Submit order|Confirm purchase|Top up|Pledge|Bid|Start trial|Оплатить|立即购买|注文する|결제하기|Zapłać|Köp nu"
+ONLY_POSTED = "Share|Forward|Mail it|Tip|Renew"
+HARMLESS = "削除済み|清除筛选|Удалить фильтр|필터 삭제|Usuń filtry|支付方式|Transfers|Transfer history|SIL International|送信済み|Letter|Bidding"
+
+
+@pytest.mark.parametrize(
+    "name", [*DELETING.split(), "Ta bort", "Factory reset", "Empty bin", "Throw away", "Get rid of it"]
+)
+def test_deeds_are_known_in_many_languages(name):
+    assert (find_danger_in_words(name, pressed=True) or ("",))[0] == "deletes"
+
+
+@pytest.mark.parametrize("name", MOVING_MONEY.split("|"))
+def test_deeds_that_move_money_are_known_in_many_languages(name):
+    assert (find_danger_in_words(name, pressed=True) or ("",))[0] == "pays"
+
+
+@pytest.mark.parametrize("name", ONLY_POSTED.split("|"))
+def test_words_that_send_or_pay_only_where_a_form_is_posted(name):
+    assert find_danger_in_words(name, pressed=True) is None
+    assert find_danger_in_words(name, pressed=True, posts=True) is not None
+
+
+@pytest.mark.parametrize("name", HARMLESS.split("|"))
+def test_names_of_things_and_filters_are_no_deeds(name):
+    found = find_danger_in_words(name, pressed=True, posts=True)
+    assert found is None or found[0] == "submits"

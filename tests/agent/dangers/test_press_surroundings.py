@@ -104,3 +104,30 @@ def test_an_option_is_meant_by_its_value_and_by_a_part_of_its_label():
 )
 def test_words_that_move_money_pay(name):
     assert (find_danger_in_words(name, pressed=True) or ("",))[0] == "pays"
+
+
+@pytest.mark.parametrize("name", ["Go", "X", "", "OK"])
+def test_the_heading_of_a_column_says_what_a_button_does_that_says_nothing(name):
+    assert find_harm_around(name, PressSurroundings(column="Delete")) == (
+        "deletes",
+        "its column is called 'Delete'",
+    )
+    assert find_harm_around("Show", PressSurroundings(column="Delete")) is None
+    assert find_harm_around(name, PressSurroundings(column="Name")) is None
+
+
+@pytest.mark.parametrize(
+    "mark",
+    [
+        "hx-delete\t/boat/1",
+        "data-hx-delete\t/boat/1",
+        "data-method\tdelete",
+        "hx-post\t/boat/delete",
+        "hx-confirm\tDelete it?",
+    ],
+)
+def test_attributes_that_delete_count_whatever_a_button_is_called(mark):
+    told = find_harm_around("Continue", PressSurroundings(marks=f"data-id\t3\n{mark}"))
+    assert told is not None
+    assert told[0] == "deletes"
+    assert find_harm_around("Continue", PressSurroundings(marks="hx-get\t/boat/1\ndata-method\tget")) is None

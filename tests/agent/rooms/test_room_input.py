@@ -16,6 +16,7 @@ from livekit import rtc
 from agent.events import EventBus
 from agent.media.voice import EspeakVoice
 from agent.presentation.turn_manager import Heard, TurnManager
+from agent.presentation.visitor_rate import VisitorRate
 from agent.rooms.room_input import LONGEST_TEXT, RoomInput
 from agent.rooms.room_topics import BUTTONS, CHAT
 from agent.rooms.visitor_presence import VisitorPresence
@@ -121,6 +122,31 @@ async def test_a_flood_is_not_read_but_who_stops_is_heard_again(livekit_server, 
             while not any(each.text == "now in earnest" for each in here.heard):
                 await here.until(len(here.heard) + 1)
     assert len(here.heard) < 20
+
+
+async def test_messages_and_presses_of_a_room_are_counted_together(livekit_server, request):
+    async with listening(livekit_server, request) as here, here.visited() as visitor:
+        now, asked, all_asked = 0.0, 0, asyncio.Event()
+
+        def clock() -> float:
+            nonlocal asked
+            asked += 1
+            if asked == 21:
+                all_asked.set()
+            return now
+
+        here.turns.rate = VisitorRate(3, clock=clock)
+        for _ in range(20):
+            await visitor.press("skip")
+        await visitor.type("and this")
+        async with asyncio.timeout(60):
+            await all_asked.wait()
+        now = 61.0
+        await visitor.type("now in earnest")
+        async with asyncio.timeout(30):
+            while not any(each.text == "now in earnest" for each in here.heard):
+                await here.until(len(here.heard) + 1)
+    assert len(here.heard) == 4
 
 
 @pytest.mark.usefixtures("espeak")

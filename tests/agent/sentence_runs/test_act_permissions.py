@@ -188,6 +188,7 @@ def test_what_leaves_a_dialog_that_deletes_does_no_harm(label):
         ("Action", "select_option", "Delete selected agents", "deletes"),
         ("Aktion", "select_option", "Agenten löschen", "deletes"),
         ("Next step", "select_option", "Pay now", "pays"),
+        ("Delete everything", "select_option", "Calm", "deletes"),
         ("Delete all data", "check", None, "deletes"),
     ],
 )

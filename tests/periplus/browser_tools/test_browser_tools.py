@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, suppress
 from html import escape
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 from mcp import Client, StdioServerParameters
@@ -188,6 +189,32 @@ CHOICES = (
     "<form method=post action=/boat/1><label>Word <input name=word></label><button>Delete boats</button></form>"
     "<label><input type=checkbox onchange=\"fetch('/boat/1')\">Remove boats at once</label>"
 )
+_POST = "<form method=post action=/boat/1>{}</form>"
+_FETCH = "fetch('/boat/1', {method: 'POST'})"
+NEEDS_A_YES: dict[str, tuple[str, dict[str, object]]] = {
+    "japanese": (_POST.format("<button>アカウントを削除</button>"), {"element": "アカウントを削除"}),
+    "russian": (_POST.format("<button>Удалить</button>"), {"element": "Удалить"}),
+    "sign": (_POST.format("<button>🗑️</button>"), {"element": "e3"}),
+    "share": (_POST.format("<button>Share</button>"), {"element": "Share"}),
+    "order": (_POST.format("<button>Submit order</button>"), {"element": "Submit order"}),
+    "image": (_POST.format('<input name=t aria-label=Note><input type=image alt="Delete account" src=x>'), {"element": "Note", "action": "press", "value": "Enter"}),
+    "area": ("<form method=post action=/boat/1><textarea aria-label=Note onkeydown=\"if (event.key === 'Enter') form.submit()\"></textarea><button>Delete</button></form>", {"element": "Note", "action": "press", "value": "Control+Enter"}),
+    "chat": (f'<div contenteditable role=textbox aria-label=Message style="min-height: 30px" onkeydown="if (event.key === \'Enter\') {_FETCH}"></div><button>Send</button>', {"element": "Message", "action": "append_text", "value": "hello\n"}),
+    "chat, Enter": (f'<div contenteditable role=textbox aria-label=Message style="min-height: 30px" onkeydown="if (event.key === \'Enter\') {_FETCH}"></div><button>Send</button>', {"element": "Message", "action": "press", "value": "Enter"}),
+    "key": (f'<div role=option tabindex=0 onkeydown="{_FETCH}">report.txt</div>', {"element": "report.txt", "action": "press", "value": "Delete"}),
+    "question": (f'<button onclick="if (confirm(\'Delete all your files?\')) {_FETCH}">Continue</button>', {"element": "Continue", "expects": "accept"}),
+    "price": (f'<button onclick="if (confirm(\'Pay 300 EUR?\')) {_FETCH}">Continue</button>', {"element": "Continue", "expects": "accept"}),
+    "slotted": (f'<div id=host><button onclick="{_FETCH}">Yes</button></div><script>host.attachShadow({{mode: "open"}}).innerHTML = "<div role=dialog><h2>Delete your account?</h2><slot></slot></div>"</script>', {"element": "Yes"}),
+    "popover": (f'<div popover id=asks><h3>Delete 3 files?</h3><button onclick="{_FETCH}">Yes</button></div><script>asks.showPopover()</script>', {"element": "Yes"}),
+    "frame": ('<div role=dialog><h2>Delete account?</h2><iframe srcdoc="<form method=post action=/boat/1 target=_top><button>Yes</button></form>"></iframe></div>', {"element": "Yes"}),
+    "button's value": (_POST.format("<button name=action value=delete>Continue</button>"), {"element": "Continue"}),
+    "label of a list": (_POST.format('<label>Delete all <select onchange="form.submit()"><option>no<option>yes</select></label>'), {"element": "Delete all", "value": "yes"}),
+    "described": (f'<p id=asks>Delete all files?</p><div role=alertdialog aria-describedby=asks><button onclick="{_FETCH}">OK</button></div>', {"element": "OK"}),
+    "column": ("<table><tr><th>Name<th>Delete<tr><td>Ann<td>" + _POST.format("<button>Go</button>") + "</table>", {"element": "Go"}),
+    "rails": ('<a href="/boat/1" data-method=delete>Continue</a>', {"element": "Continue"}),
+    "htmx": (f'<button hx-delete="/boat/1" onclick="{_FETCH}">Continue</button>', {"element": "Continue"}),
+}  # fmt: skip
+"""Ways in which a page deletes, pays or sends, and the act that does it there."""
 PAGES = {"/new": NEW.format(alert=""), "/boat": BOAT, "/refused": REFUSED, "/choices": CHOICES}
 
 
@@ -208,6 +235,8 @@ class Quay:
             self.keys.append(asked.form["key"])
             self.said = "Moored."
             return Answered(location="/")
+        if asked.path == "/ask":
+            return Answered(f"<title>Ask</title>{NEEDS_A_YES[asked.query['for']][0]}")
         if asked.path in PAGES:
             return Answered(PAGES[asked.path])
         if asked.path == "/boat/1":
@@ -350,6 +379,22 @@ async def test_a_secret_is_typed_into_a_secret_field_of_a_known_website_and_nowh
     assert made.keys == ["open sesame"]
 
 
+async def test_a_typed_secret_is_not_shown_when_another_website_repeats_it(
+    shelves, harbour, quay, data_folder
+):
+    _, site = quay
+    with running_site(lambda _: Answered("<h1>open sesame</h1><button>open sesame</button>")) as other:
+        async with eyes(shelves, site.base) as client:
+            await told(client, "go_to", url=f"{site.base}/new")
+            await told(client, "act", element="Key", secret="HATCH")
+            shown = await told(client, "go_to", url=other.base)
+            assert "heading" in shown or "#" in shown
+            for seen in (shown, await told(client, "read"), await told(client, "look", whole=True)):
+                assert "sesame" not in seen
+    kept = "".join(each.read_text() for each in data_folder.rglob("*.json*") if each.is_file())
+    assert "open sesame" not in kept
+
+
 async def test_what_the_application_refuses_is_an_error_with_its_own_words(
     shelves, harbour, quay, data_folder
 ):
@@ -410,6 +455,21 @@ async def test_what_deletes_or_pays_by_what_is_chosen_or_by_its_form_needs_a_yes
         assert made.boats == ["Ada", "Bea"]
         await told(client, "act", element="Go", sure=True)
     assert made.boats == []
+
+
+async def test_what_deletes_pays_or_sends_in_any_of_many_ways_needs_a_yes(
+    shelves, harbour, quay, data_folder
+):
+    made, site = quay
+    async with eyes(shelves, harbour) as client:
+        for way, (_, entered) in NEEDS_A_YES.items():
+            await told(client, "go_to", url=f"{site.base}/ask?{urlencode({'for': way})}")
+            assert "sure: true" in await told(client, "act", fails=True, **entered), way
+            assert made.boats == ["Ada", "Bea"], way
+        await told(client, "go_to", url=f"{site.base}/ask?for=question")
+        await told(client, "act", element="Continue", expects="accept", sure=True)
+        assert made.boats == []
+        assert "sure: true" in await told(client, "go_to", url=f"{site.base}/boat/delete?id=4", fails=True)
 
 
 async def test_what_deletes_needs_a_yes_and_the_row_that_is_meant(shelves, harbour, quay, data_folder):

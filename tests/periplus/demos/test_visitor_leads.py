@@ -150,6 +150,14 @@ async def test_csv_has_a_column_for_each_field_and_no_formula(leads):
     assert not [cell for row in rows for cell in row.values() if cell.startswith(("=", "+", "-", "@"))]
 
 
+@pytest.mark.parametrize("name", [";=1", "Ann; =HYPERLINK(1)", 'Ann;"=1"', "Ann\t@x", ";＝1"])  # noqa: RUF001 - full-width
+async def test_no_formula_begins_after_another_separator_either(leads, name):
+    await leads.store(FORM, {**ANN, "words": name.replace("\t", " \n")}, ORIGIN, KEY, 30)
+    text = format_csv(await leads.list())
+    cells = [cell.lstrip(' "') for row in csv.reader(io.StringIO(text), delimiter=";") for cell in row]
+    assert not [cell for cell in cells if cell.startswith(("=", "+", "-", "@", "＝"))]  # noqa: RUF001 - as above
+
+
 def test_the_command_lists_and_exports_and_the_person_is_erased(tmp_path):
     async def fill() -> None:
         async with open_stores(tmp_path), open_runs(tmp_path, audited=False) as runs:

@@ -54,6 +54,19 @@ async def test_a_request_that_is_never_complete_is_closed(sent):
         writer.close()
 
 
+async def test_a_request_with_two_lengths_ends_its_connection():
+    ambiguous = (
+        b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+    )
+    async with _serving(make_bounded_protocol(headers_s=60)) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(ambiguous + REQUEST)
+        async with asyncio.timeout(30):
+            said = await reader.read()
+        assert said.count(b"HTTP/1.1 200") == 1
+        writer.close()
+
+
 async def test_connections_are_limited_and_free_again_when_they_end():
     async with _serving(make_bounded_protocol(most=8, headers_s=60)) as port:
         held = [await asyncio.open_connection("127.0.0.1", port) for _ in range(5)]

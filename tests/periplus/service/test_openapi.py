@@ -25,6 +25,7 @@ from tests.periplus.service.test_schedule_docs import SHOP, TASK
 from tests.periplus.service.visits.visit_support import FLOW, Puppets
 
 HERE = Path(__file__).parent
+SCENARIOS = os.environ.get("PERIPLUS_TEST_SCENARIOS", "40")
 LINKS = 10
 """Links that a stateful run follows at least; it was 16 and 17 of 63 (19 are stated, the others inferred), and 4 without hooks."""
 
@@ -162,7 +163,7 @@ async def test_the_links_of_the_document_are_followed(tmp_path, monkeypatch):
     async with served(tmp_path, visits=links, serve_webhooks="https://ci.example.com") as one:
         await one.client.get("/api/openapi.json", timeout=120)  # made at the first request
         said = await _schemathesis(
-            one, tmp_path, "--phases", "stateful", "--max-examples", "40", hooks="schemathesis_hooks"
+            one, tmp_path, "--phases", "stateful", "--max-examples", SCENARIOS, hooks="schemathesis_hooks"
         )
     (followed,) = re.findall(r"API Links: +(\d+) covered", said)
     assert int(followed) >= LINKS, said

@@ -40,10 +40,19 @@ async def periplus_serve(data_dir: Path, *options: str, **variables: str):
         **os.environ, "PERIPLUS_DATA_DIR": str(data_dir), "PERIPLUS_API_KEY": KEY,
         "PERIPLUS_SECRET_PASSWORD": PASSWORD, **variables,
     }  # fmt: skip
-    program, log = Path(sys.executable).with_name("periplus"), data_dir / "log"
+    log = data_dir / "log"
     with log.open("wb") as written:  # no pipe: a browser that outlives its server would keep it open
         process = await asyncio.create_subprocess_exec(
-            program, "serve", "--port", "0", *options, stdout=written, stderr=written, env=env
+            sys.executable,
+            "-m",
+            "periplus",
+            "serve",
+            "--port",
+            "0",
+            *options,
+            stdout=written,
+            stderr=written,
+            env=env,
         )
     try:
         while not (said := re.search(r"^Periplus at (http://\S+?):? ", log.read_text(), re.MULTILINE)):

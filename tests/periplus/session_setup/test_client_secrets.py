@@ -12,7 +12,7 @@ from kb_schema.selectors import Selector
 from periplus.browser_tools.browser_tabs import WITHOUT_KNOWLEDGE, _bare_knowledge
 from periplus.session_setup import open_fresh_context, open_session
 from periplus.trial_stores import open_trial_stores
-from periplus.vault_setup import open_vault
+from periplus.vault_setup import may_have_secrets, open_vault
 from tests.support.small_sites import Answered, RunningSite, running_site
 
 PAGE = """<title>Quay</title><form>
@@ -69,6 +69,31 @@ async def test_a_general_secret_is_a_clients_only_if_it_is_named_for_the_website
     assert (await vault.secret("GENERAL") is not None) is found
     assert await vault.secret("OWN") is not None
     assert await open_vault("shop", audited=False).secret("GENERAL") is not None
+
+
+async def test_a_variable_that_may_be_another_websites_is_no_clients(monkeypatch):
+    monkeypatch.setenv("PERIPLUS_SECRET_SHOP_ADMIN_PASSWORD", "of one of them")
+    monkeypatch.setenv("PERIPLUS_SECRET_SHOP_CODE", "of the shop")
+    both = ["shop", "shop_admin"]
+    for website, name in {"shop": "admin_password", "shop_admin": "password"}.items():
+        vault = open_vault(website, audited=False, for_client=True, websites=both)
+        assert await vault.secret(name) is None
+        alone = open_vault(website, audited=False, for_client=True, websites=[website])
+        assert await alone.secret(name) is not None
+        assert await open_vault(website, audited=False, websites=both).secret(name) is not None
+    assert await open_vault("shop", audited=False, for_client=True, websites=both).secret("code") is not None
+
+
+@pytest.mark.parametrize("new", ["shop_admin", "shop-admin", "SHOP.x", "Shop", "deli", "bakery", "quay"])
+def test_a_new_website_whose_id_could_have_secrets_of_others_is_told(monkeypatch, tmp_path, new):
+    """Those of a known website, those that wait in the environment or in the file for one of this id."""
+    monkeypatch.setenv("PERIPLUS_SECRET_DELI_PASSWORD", "of the deli")
+    file = tmp_path / "secrets"
+    file.write_text("{bakery: {OWN: of the bakery}}")
+    file.chmod(0o600)
+    monkeypatch.setenv("PERIPLUS_SECRETS_FILE", str(file))
+    assert may_have_secrets(new, ["shop", "quay_2"])
+    assert not may_have_secrets("shopping", ["shop", "quay_2"])
 
 
 async def test_the_seed_of_a_one_time_code_is_named_as_the_code(monkeypatch):
