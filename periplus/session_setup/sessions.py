@@ -17,6 +17,7 @@ from agent.run_context import InputProvider, RunContext, TimestampedValues
 from agent.run_records.outcome_reports import report_outcomes
 from agent.session import Session
 from kb_schema.objectives import Objective
+from kb_schema.secret_fields import is_secret_name
 from kb_store import Stores
 from mcp_server.failures.failed_runs import RunReader
 from periplus.errors import UserError
@@ -26,6 +27,13 @@ from periplus.session_setup.lent_context import find_lent
 from periplus.settings import load_settings
 from periplus.vault_setup import open_vault
 from periplus.website_selection import list_websites
+
+
+def keep_secret_values(context: RunContext, values: Mapping[str, Any]) -> None:
+    """Register the values that are called like a secret: they may have been typed before the session, into a sign-in form."""
+    for name, value in values.items():
+        if is_secret_name(name):
+            context.keep_secret(value)
 
 
 @asynccontextmanager
@@ -63,6 +71,7 @@ async def open_session(
         context.global_values = TimestampedValues({**website.global_context, **(values or {})})
         websites = await list_websites(stores) if for_client else ()
         context.said = dict(values or {})
+        keep_secret_values(context, values or {})
         context.vault = open_vault(website_id, for_client=for_client, websites=websites)
         lent = find_lent(browser)
         session = Session(

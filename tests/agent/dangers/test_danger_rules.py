@@ -359,11 +359,11 @@ def test_an_address_that_stores_the_language_of_the_session_is_not_opened(addres
 
 DELETING = (
     "削除 Удалить Usuń Slet 삭제 حذف Sil Xóa ลบ Smazat Törlés Poista Видалити Διαγραφή מחק हटाएं 删除 Hapus Șterge Obriši Izbriši"
-    " アカウントを削除する 删除账户 삭제하기 ลบบัญชี"
+    " アカウントを削除する 删除账户 삭제하기 ลบบัญชี Kustuta Dzēst Ištrinti Scrap Truncate"
 )
-MOVING_MONEY = "Transfer|Submit order|Confirm purchase|Top up|Pledge|Bid|Start trial|Оплатить|立即购买|注文する|결제하기|Zapłać|Köp nu"
+MOVING_MONEY = "Cash out|Charge card|Apmaksāt|Transfer|Submit order|Confirm purchase|Top up|Pledge|Bid|Start trial|Оплатить|立即购买|注文する|결제하기|Zapłać|Köp nu"
 ONLY_POSTED = "Share|Forward|Mail it|Tip|Renew"
-HARMLESS = "削除済み|清除筛选|Удалить фильтр|필터 삭제|Usuń filtry|支付方式|Transfers|Transfer history|SIL International|送信済み|Letter|Bidding"
+HARMLESS = "Kustuta filter|Noņemt filtru|Scrapbook|削除済み|清除筛选|Удалить фильтр|필터 삭제|Usuń filtry|支付方式|Transfers|Transfer history|SIL International|送信済み|Letter|Bidding"
 
 
 @pytest.mark.parametrize(
