@@ -77,6 +77,12 @@ class ValueBinding:
     formula: str = ""
     """For the source `computed`: the two values with their sign, as a template."""
 
+    @property
+    def around(self) -> tuple[str, str]:
+        """The constant text before and after the value, if it is of one variable."""
+        before, name, after = self.template.partition(f"{{{self.name}}}")
+        return (before, after) if name and not self.parts else ("", "")
+
 
 @dataclass(frozen=True, slots=True)
 class TargetParameter:

@@ -281,7 +281,11 @@ class PositionClassifier:
         if found.other_words:
             further = self._binder.other_words(binding)
             more, names = (*more, further), names | {OTHER_WORDS: further.name}
-        target = TargetParameter(found.selector(binding.name, names), binding, found.words, more)
+        if any("'" in text or "{" in text for text in binding.around):  # it cannot stand in a quoted text
+            return None
+        target = TargetParameter(
+            found.selector(binding.name, names, binding.around), binding, found.words, more
+        )
         return replace(info, target=target)
 
     def _find_ranked(

@@ -55,8 +55,14 @@ class TargetTemplate:
     other_words: bool = False
     """Whether the template may be given further words of the part: where several parts are called alike."""
 
-    def selector(self, name: str, also: Mapping[str, str] | None = None) -> Selector:
-        """Return the selector with this parameter name; `also` has the names of the further inputs, by key."""
+    def selector(
+        self, name: str, also: Mapping[str, str] | None = None, around: tuple[str, str] = ("", "")
+    ) -> Selector:
+        """Return the selector with this parameter name; `also` has the names of the further inputs, by key.
+
+        `around`: the constant text before and after the value in what the element says: `Mark as ` in `Mark as Accepted`.
+        """
+        placed = f"{around[0]}{{{{{PARAMETER}}}}}{around[1]}"
         names = {PARAMETER: name, **{key: (also or {}).get(key, key) for key in self.also}}
         told = tuple(names.values())
         if self.other_words:
@@ -69,7 +75,10 @@ class TargetTemplate:
                     parameters=tuple(names.values()),
                     required_context=told,
                 )
-                for each in (_rename(template, names) for template in (self.template, *self.others))
+                for each in (
+                    _rename(template.replace(f"{{{{{PARAMETER}}}}}", placed), names)
+                    for template in (self.template, *self.others)
+                )
             )
         )
 

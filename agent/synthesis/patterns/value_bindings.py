@@ -382,7 +382,7 @@ class ValueBinder:
             cells, texts, told, self._pages, lambda words: self._from_inputs(words, "") is not None
         )
         named = None if found is None else self._from_inputs(found.words, "")
-        if found is None or named is None:
+        if found is None or named is None or named.around != ("", ""):
             return None
         selector = found.selector(named.name)
         name = self._named(build_identifier(label) or "value", f"page {selector}")
