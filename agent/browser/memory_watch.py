@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 from weakref import WeakKeyDictionary
 
-import structlog
 from playwright.async_api import Error as DriverError
 
 from agent import retry_limits
@@ -37,8 +36,6 @@ SETTLE_S = 5.0
 TOLD_S = 120.0
 """How long after the end of a process a crash of a page is explained by it: the driver may be busy until then."""
 _MB: Final = 2**20
-
-_log = structlog.get_logger(__name__)
 
 
 class MemoryLimitInvalid(ValueError):
@@ -143,13 +140,21 @@ class MemoryWatch:
             self._end_pages(busiest[0], reason)
             return
         pid = self._pid if large.pid == self._driver else large.pid
-        _log.error("browser_process_ended", pid=pid, mb=large.mb, limit_mb=self._limits.process_mb)
+        import structlog  # noqa: PLC0415 - nothing is ended as a rule
+
+        structlog.get_logger(__name__).error(
+            "browser_process_ended", pid=pid, mb=large.mb, limit_mb=self._limits.process_mb
+        )
         self._note(f"a process of the browser took more than {2 * self._limits.process_mb} MB of memory")
         _kill(pid)
 
     def _end_pages(self, process: _Process, reason: str) -> None:
         self._note(f"{reason}; the page was ended")
-        _log.warning("page_process_ended", pid=process.pid, mb=process.mb, reason=reason)
+        import structlog  # noqa: PLC0415 - nothing is ended as a rule
+
+        structlog.get_logger(__name__).warning(
+            "page_process_ended", pid=process.pid, mb=process.mb, reason=reason
+        )
         _kill(process.pid)
 
     def _may_end_more(self) -> bool:

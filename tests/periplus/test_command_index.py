@@ -120,7 +120,7 @@ def test_help_imports_nothing_but_typer_and_the_index(name):
     ("arguments", "told"),
     [
         (["run", "--no-such-option"], "--no-such-option"),
-        (["run", "task", "--step-timeout", "soon"], "expected a valid number"),
+        (["run", "task", "--step-timeout", "soon"], "expected a number"),
         (["kb", "lode"], "did you mean 'load'?"),
         (["kb", "load"], "missing argument 'DIR'"),
         (["kb", "diff", "folder", "--format", "rtf"], "rtf"),
