@@ -173,7 +173,7 @@ class AttemptedTransition(Model):
     filled: dict[LocalId, ShortText] = Field(default_factory=dict)
     """Offers of the same page that were filled before, with synthetic data; never secrets."""
     typed: ShortText = ""
-    """What was typed into the offer, a field that searches, to see what it finds."""
+    """What was typed into the offer, a field that searches, to see what it finds; with a line break if Enter was pressed."""
     to_page: LocalId | None = None
     outcome: AttemptOutcome
     duration_ms: Milliseconds = 0.0

@@ -34,7 +34,7 @@ from agent.exploration.requests.request_rate import RequestRate
 from agent.exploration.requests.robots_permissions import RobotsPermissions
 from agent.exploration.return_paths import LONGEST_PATH, find_return_paths, is_same_page
 from agent.exploration.tab.exploration_context import open_context
-from agent.exploration.tab.exploration_tab import SPARE_S, AttemptResult, ExplorationTab
+from agent.exploration.tab.exploration_tab import ENTER, SPARE_S, AttemptResult, ExplorationTab
 from agent.exploration.tab.form_filler import fill_form
 from agent.page.errors import PageError
 from kb_schema.explorations import SHARED, AttemptedTransition, ExplorationPage, Offer
@@ -375,13 +375,15 @@ class ExplorationStepRunner:
             await self._open_link(step.page, offer)
 
     async def _search(self, page: ExplorationPage, offer: Offer, before: PageObservation) -> None:
-        """Type into a field that searches until something is found that can be chosen; else empty it again.
+        """Type into a field that searches until something is found that can be chosen, else press Enter where no form would be
+        sent, else empty it again.
 
         Lists that only become shorter are not recorded.
         """
         self._touched = True
         kept = await self.tab.read_storage()
         arrival = AttemptResult("stayed", await self.tab.page(), before)
+        text = ""
         for text in self.book.list_search_texts(page):
             await self.rules.pace.turn()
             arrival = await self.tab.search(offer, text, before)
@@ -393,6 +395,14 @@ class ExplorationStepRunner:
                 return
             if arrival.outcome not in ("arrived", "stayed"):
                 break
+        else:
+            if offer.form is None and offer.role != "combobox" and not before.covering:
+                await self.rules.pace.turn()
+                arrival = await self.tab.search(offer, text + ENTER, before)
+                elsewhere = arrival.look is not None and arrival.look.address != before.address
+                if arrival.outcome == "arrived" and elsewhere:
+                    await self._passed(page, offer, "offer", arrival, typed=text + ENTER)
+                    return
         changed = bool(self.guard.list_writes())
         if arrival.outcome == "arrived":
             arrival = replace(arrival, outcome="stayed")

@@ -164,6 +164,7 @@ class ObservedTransitions:
             to_screen,
             self._filled(first),
             new_tab="follow" if first.outcome == "popup" else None,
+            entered=first.typed.endswith("\n"),
             duration={
                 "avg_duration_ms": mean,
                 "min": round(times[0] / 1000, 3),
@@ -200,11 +201,12 @@ class ObservedTransitions:
         filled: Sequence[str],
         *,
         new_tab: str | None = None,
+        entered: bool = False,
         **more: Any,
     ) -> Transition:
         row = name_row_input(to_screen) if each.element.selector.required_context else None
-        action = each.element.affordances[0].action_type
-        text = name_text_input(to_screen) if canonical(action) == "fill" else None
+        action = "input_and_submit" if entered else each.element.affordances[0].action_type
+        text = name_text_input(to_screen) if entered or canonical(action) == "fill" else None
         call = {
             "action_type": action,
             "element_id": each.element.element_id,

@@ -54,6 +54,7 @@ GATE_S = 2.0
 """Seconds until a control must be ready for a click."""
 HELD_S = 0.5
 """Seconds until a page must be available after a blocked navigation."""
+ENTER = "\n"
 SEARCH_S = 0.6
 """Seconds until a field that searches must have begun: many wait until nothing more is typed."""
 SPARE_S = 10.0
@@ -192,7 +193,10 @@ class ExplorationTab:
         )
 
     async def search(self, offer: Offer, text: str, before: PageObservation) -> AttemptResult:
-        """Type into a field that searches, and wait for what it finds. Raises `ValueError` if it has no selector."""
+        """Type into a field that searches, and wait for what it finds; a line break at the end is the Enter key.
+
+        Raises `ValueError` if it has no selector.
+        """
         selector = offer.selector
         if selector is None:
             raise ValueError(f"field {offer.offer_id} has no selector")
@@ -203,10 +207,12 @@ class ExplorationTab:
                 page,
                 "fill",
                 selector=selector,
-                value=text,
+                value=text.removesuffix(ENTER),
                 timeout_s=GATE_S,
                 allowed_origins=frozenset(self._guard.origins),
             )
+            if text.endswith(ENTER):
+                await perform_action(page, "press", selector=selector, value="Enter", timeout_s=GATE_S)
             await wait_for_change(page, SEARCH_S, since=await read_page_revision(page))
 
         return await self._attempt(before, fill, using=True)

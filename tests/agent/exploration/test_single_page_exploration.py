@@ -378,3 +378,22 @@ async def test_what_a_search_shows_while_one_types_is_found_and_a_shorter_list_i
             if each.offer_id and offers[each.from_page, each.offer_id].name == "Filter"
         ]
         assert {each.outcome for each in filtered} == {"stayed"}
+
+
+ENTERED = """<!doctype html><title>Bills</title><header><input type=text placeholder="Search bills" onkeydown="if (event.key === 'Enter')
+ location.hash = '#/found?q=' + this.value"></header><main><h1 id=head></h1><section id=list></section></main><script>
+ const show = () => { const found = location.hash.startsWith('#/found'); head.textContent = found ? 'Found' : 'Bills';
+  list.innerHTML = found ? '<h2>Results</h2><button>Export these</button>' : '<button>Add one</button>' };
+ addEventListener('hashchange', show); show();
+</script>"""
+
+
+async def test_a_search_that_waits_for_the_enter_key_is_seen(browser: Browser, tmp_path: Path) -> None:
+    with small_site({"/": ENTERED}) as site:
+        await explore(browser, site.wanted(), tmp_path)
+        folder = ExplorationFolder(tmp_path)
+        (entered,) = [each for each in folder.passages() if each.typed]
+        assert entered.typed == "a\n"
+        found = next(each for each in folder.pages() if each.page_id == entered.to_page)
+        assert "#/found" in found.url
+        assert "Export these" in names(found)

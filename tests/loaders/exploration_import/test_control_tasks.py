@@ -603,3 +603,14 @@ def test_buttons_that_differ_in_a_count_alone_are_one_control(tmp_path: Path):
     (screen,) = made.screens
     (helpful,) = made.elements(screen).values()
     assert helpful.selector.required_context == {"row"}
+
+
+def test_a_search_that_was_entered_is_a_transition_that_enters_what_is_searched(tmp_path: Path):
+    seen = drawing(tmp_path)
+    page = "<main><h1>Bills</h1><input aria-label='Search bills'></main>"
+    first = seen.page("bills", "/bills", page, "Bills", start=True)
+    seen.page("found", "/found?q=abl", "<main><h1>Found</h1><h2>Results</h2></main>", "Found")
+    seen.tried("bills", "found", offer_id=first.offers[0].offer_id, typed="abl\n")
+    (edge,) = build_knowledge(seen.folder).knowledge.transitions.values()
+    call = edge.triggered_by
+    assert (call.action_type, call.value) == ("input_and_submit", f"{{{edge.to_screen}_text}}")
