@@ -64,6 +64,8 @@ class MapLimits(Model):
     """The most time for one page."""
 
 
+ENTER = "\n"
+"""The Enter key, at the end of what was typed."""
 FAMILY = 12
 """The number of pages below one path, linked outside of menus, from which they are taken for articles."""
 SHARED = frozenset({"navigation", "banner", "contentinfo", "complementary", "menu", "menubar", "tablist"})
@@ -105,6 +107,12 @@ class Offer(Model):
     """The reason for `danger`, for people."""
     allowed_by: ShortText = ""
     """The name by which the user allowed it nevertheless."""
+
+    @property
+    def first_class(self) -> str:
+        """The first class of its element: further ones may say its state, `mail unread`. Empty: none, or not known."""
+        classes = self.fingerprint.attributes.get("class", "") if self.fingerprint else ""
+        return next(iter(classes.split()), "")
 
 
 class ToolInput(Model):

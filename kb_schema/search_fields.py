@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable
 
 _WORDS = re.compile(
-    r"search|\bfind\b|\bfilter|look ?up|such(?:e|en)\b|finden|filtern|recherch|cherch|trouver|filtr|busca|procur|pesquis"
-    r"|cerca|ricerca|trova|zoek|szuk|wyszuk|hled|keres|\bsök|\bsøk|\bsøg|etsi|hae\b|\bara\b|căut|поиск|найти|искать|пошук"
+    r"(?<!re)search|\bfind\b|\bfilter|look ?up|such(?:e|en)\b|finden|filtern|recherch|cherch|trouver|\bfiltr(?!at)|busca|\bprocurar|pesquis"
+    r"|\bcerca|ricerca|trova|zoek|szuk|wyszuk|hled|keres|\bsök|\bsøk|\bsøg|etsi|hae\b|\bara\b|căut|поиск|найти|искать|пошук"
     r"|αναζήτηση|חיפוש|بحث|खोज|ค้นหา|tìm|搜索|搜尋|查找|検索|검색",
     re.IGNORECASE,
 )

@@ -79,14 +79,41 @@ def to_body(document: Document) -> dict[str, Any]:
     return {"type": _type_of(document), "schema_version": document.schema_version, **body}
 
 
-class DocumentBody(Mapping[str, Any]):
+class _LazyBody(Mapping[str, Any]):
+    """A body whose JSON is made as values when it is asked for, once."""
+
+    __slots__ = ("_values",)
+
+    def __init__(self) -> None:
+        self._values: dict[str, Any] | None = None
+
+    def _make_values(self) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def as_values(self) -> dict[str, Any]:
+        """Return the JSON as values. Raises `ValueError` for stored text that is no JSON."""
+        if self._values is None:
+            self._values = self._make_values()
+        return self._values
+
+    def __getitem__(self, key: str) -> Any:
+        return self.as_values()[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.as_values())
+
+    def __len__(self) -> int:
+        return len(self.as_values())
+
+
+class DocumentBody(_LazyBody):
     """A document as `to_body` has it, made when a store asks for it: as text, or as values."""
 
-    __slots__ = ("_document", "_values")
+    __slots__ = ("_document",)
 
     def __init__(self, document: Document) -> None:
+        super().__init__()
         self._document = document
-        self._values: dict[str, Any] | None = None
 
     def text(self) -> str:
         """Return the JSON as text; written by pydantic itself, which takes half the time."""
@@ -103,45 +130,22 @@ class DocumentBody(Mapping[str, Any]):
         rest = "" if dumped == "{}" else f",{dumped[1:-1]}"
         return f'{{"type":{head},"schema_version":{document.schema_version}{rest}}}'
 
-    def as_values(self) -> dict[str, Any]:
-        """Return the JSON as values, made once."""
-        if self._values is None:
-            self._values = to_body(self._document)
-        return self._values
-
-    def __getitem__(self, key: str) -> Any:
-        return self.as_values()[key]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.as_values())
-
-    def __len__(self) -> int:
-        return len(self.as_values())
+    def _make_values(self) -> dict[str, Any]:
+        return to_body(self._document)
 
 
-class StoredBody(Mapping[str, Any]):
+class StoredBody(_LazyBody):
     """The body of a stored record as the text that the store keeps; parsed when it is asked for."""
 
-    __slots__ = ("_values", "text")
+    __slots__ = ("text",)
 
     def __init__(self, text: str) -> None:
+        super().__init__()
         self.text = text
-        self._values: dict[str, Any] | None = None
 
-    def as_values(self) -> dict[str, Any]:
-        """Return the JSON as values, made once. Raises `ValueError` for text that is no JSON."""
-        if self._values is None:
-            self._values = json.loads(self.text)
-        return self._values
-
-    def __getitem__(self, key: str) -> Any:
-        return self.as_values()[key]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.as_values())
-
-    def __len__(self) -> int:
-        return len(self.as_values())
+    def _make_values(self) -> dict[str, Any]:
+        made: dict[str, Any] = json.loads(self.text)
+        return made
 
     def __eq__(self, other: object) -> bool:
         return self.as_values() == (other.as_values() if isinstance(other, StoredBody) else other)

@@ -261,7 +261,7 @@ class ExplorationState:
         where: tuple[str, ...] = ()
         if known is not None:
             named = (each if each.startswith("section ") else each.partition(" ")[0] for each in known.region)
-            where = (*named, known.xpath or "", *known.attributes.get("class", "").split()[:1])
+            where = (*named, known.xpath or "", offer.first_class)
         return (*self.key_of(page, offer), *where)
 
     def is_guarded(self, page_id: str) -> bool:
@@ -346,8 +346,7 @@ def _number_of(page_id: str) -> int:
 
 def kind_of(page: ExplorationPage, offer: Offer) -> OfferKey:
     """Return a key that is equal for controls of one make at one place: the entries of a menu, the buttons of a bar."""
-    classes = offer.fingerprint.attributes.get("class", "") if offer.fingerprint else ""
-    return (build_place_path(page.url), page.layer, offer.region, offer.tag, offer.role, *classes.split()[:1])
+    return (build_place_path(page.url), page.layer, offer.region, offer.tag, offer.role, offer.first_class)
 
 
 def _list_of(page: ExplorationPage, offer: Offer) -> OfferKey:

@@ -34,10 +34,10 @@ from agent.exploration.requests.request_rate import RequestRate
 from agent.exploration.requests.robots_permissions import RobotsPermissions
 from agent.exploration.return_paths import LONGEST_PATH, find_return_paths, is_same_page
 from agent.exploration.tab.exploration_context import open_context
-from agent.exploration.tab.exploration_tab import ENTER, SPARE_S, AttemptResult, ExplorationTab
+from agent.exploration.tab.exploration_tab import SPARE_S, AttemptResult, ExplorationTab
 from agent.exploration.tab.form_filler import fill_form
 from agent.page.errors import PageError
-from kb_schema.explorations import SHARED, AttemptedTransition, ExplorationPage, Offer
+from kb_schema.explorations import ENTER, SHARED, AttemptedTransition, ExplorationPage, Offer
 
 MOST_PROBED = 15
 """Number of controls of a start page that are checked for overlays."""
@@ -337,11 +337,8 @@ class ExplorationStepRunner:
             arrival = await self.tab.open(self.ledger.wanted.starts[0], before)
             await self._passed(step.page, None, "address", arrival)
             return
-        if is_search(step.offer):
-            await self._search(step.page, step.offer, before)
-            return
         filled: dict[str, str] = {}
-        offer, kept = step.offer, ""
+        offer, kept, typed = step.offer, "", ""
         if offer.allowed_by:
             if offer.form is not None:
                 filled = await fill_form(self.tab, step.page, offer, self.ledger.wanted.seed)
@@ -350,21 +347,28 @@ class ExplorationStepRunner:
             arrival = AttemptResult("refused", await self.tab.page(), before, message=offer.why)
         else:
             kept = "" if offer.allowed_by else await self.tab.read_storage()
-            arrival = await self._use(step.page, offer, before)
+            arrival, typed = await self._use(step.page, offer, before)
         changed = not offer.allowed_by and bool(self.guard.list_writes())
         try:
-            await self._passed(step.page, offer, "offer", arrival, filled)
+            await self._passed(step.page, offer, "offer", arrival, filled, typed)
         except SignInLost as out:
             self.ledger.write(
-                step.page, offer, "offer", arrival, to=None, message="the control signed out", filled=filled
+                step.page,
+                offer,
+                "offer",
+                arrival,
+                to=None,
+                message="the control signed out",
+                filled=filled,
+                typed=typed,
             )
             raise SignInLost(out.url, step) from out
         if arrival.outcome == "refused" and self.guard.stopped and not offer.allowed_by:
             self.ledger.mark(step.page.page_id, offer.offer_id, "unknown_method", arrival.message)
         if changed:
             await self.tab.restore_storage(kept)
-            if arrival.outcome in ("refused", "stayed"):  # the page shows what was not saved
-                self.at, self.look = None, None
+        if (changed or is_search(offer)) and arrival.outcome in ("refused", "stayed"):
+            self.at, self.look = None, None  # the page shows what was not saved, or what was typed
         self.ledger.put_away(step.page, arrival.put_away_by)
         held_back = bool(self.guard.stopped)  # blocked requests are not repeated
         if (
@@ -374,54 +378,55 @@ class ExplorationStepRunner:
         ):
             await self._open_link(step.page, offer)
 
-    async def _search(self, page: ExplorationPage, offer: Offer, before: PageObservation) -> None:
+    async def _search(
+        self, page: ExplorationPage, offer: Offer, before: PageObservation
+    ) -> tuple[AttemptResult, str]:
         """Type into a field that searches until something is found that can be chosen, else press Enter where no form would be
-        sent, else empty it again.
+        sent; return the result, and what was typed if something was found.
 
-        Lists that only become shorter are not recorded.
+        A list that only becomes shorter is the page as it was.
         """
-        self._touched = True
-        kept = await self.tab.read_storage()
+        texts = self.book.list_search_texts(page)
+        if offer.form is None and offer.role != "combobox" and not before.covering:
+            texts.append(texts[-1] + ENTER)
         arrival = AttemptResult("stayed", await self.tab.page(), before)
-        text = ""
-        for text in self.book.list_search_texts(page):
+        for text in texts:
             await self.rules.pace.turn()
             arrival = await self.tab.search(offer, text, before)
-            layer = "" if arrival.look is None else find_layer(arrival.look, before).kind
-            known = "dialog" if before.covering else ""
-            more = arrival.look is not None and len(arrival.look.said) > len(before.said)
-            if arrival.outcome == "arrived" and (arrival.moved or (more and layer not in ("", known))):
-                await self._passed(page, offer, "offer", arrival, typed=text)
-                return
+            entered = text.endswith(ENTER)
+            if arrival.outcome == "arrived" and self._has_found(arrival, before, entered=entered):
+                return arrival, text
             if arrival.outcome not in ("arrived", "stayed"):
                 break
-        else:
-            if offer.form is None and offer.role != "combobox" and not before.covering:
-                await self.rules.pace.turn()
-                arrival = await self.tab.search(offer, text + ENTER, before)
-                elsewhere = arrival.look is not None and arrival.look.address != before.address
-                if arrival.outcome == "arrived" and elsewhere:
-                    await self._passed(page, offer, "offer", arrival, typed=text + ENTER)
-                    return
-        changed = bool(self.guard.list_writes())
-        if arrival.outcome == "arrived":
-            arrival = replace(arrival, outcome="stayed")
-        self.ledger.write(page, offer, "offer", arrival, to=page.page_id, message=arrival.message)
-        await self._stand(await self.tab.search(offer, "", before))
-        if changed:
-            await self.tab.restore_storage(kept)
-        self.at = page.page_id if self._is_at(page) and not changed else None
+        return replace(arrival, outcome="stayed") if arrival.outcome == "arrived" else arrival, ""
 
-    async def _use(self, page: ExplorationPage, offer: Offer, before: PageObservation) -> AttemptResult:
-        """Use a control. If what an earlier control left there hinders it, come to the page anew first."""
+    @staticmethod
+    def _has_found(arrival: AttemptResult, before: PageObservation, *, entered: bool) -> bool:
+        """Whether a search shows more controls than before, in a layer of their own; with Enter, whether it led to another address."""
+        look = arrival.look
+        if look is None or arrival.moved:
+            return arrival.moved
+        if entered:
+            return look.address != before.address
+        known = "dialog" if before.covering else ""
+        return len(look.said) > len(before.said) and find_layer(look, before).kind not in ("", known)
+
+    async def _use(
+        self, page: ExplorationPage, offer: Offer, before: PageObservation
+    ) -> tuple[AttemptResult, str]:
+        """Use a control, and return the result with what was typed, if it searches. If what an earlier control left there hinders
+        it, come to the page anew first.
+        """
         touched, self._touched = self._touched, True
+        if is_search(offer):
+            return await self._search(page, offer, before)
         arrival = await self.tab.use(offer, before)
         hindered = arrival.outcome in ("refused", "vanished") and not self.guard.stopped
         if touched and hindered and not arrival.put_away_by and not offer.allowed_by:
             self.at = None
             if await self._reach(page) and self.look is not None:
                 arrival = await self.tab.use(offer, self.look)
-        return arrival
+        return arrival, ""
 
     async def _open_link(self, page: ExplorationPage, offer: Offer) -> None:
         """Open the address of a link that cannot be clicked (such as in a closed menu), if its place is new."""

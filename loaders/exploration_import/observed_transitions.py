@@ -9,7 +9,7 @@ from typing import Any
 
 from kb_schema.action_types import canonical
 from kb_schema.conditions import AllRequiredFieldsFilled, Authenticated, Condition, ContextEquals
-from kb_schema.explorations import AttemptedTransition
+from kb_schema.explorations import ENTER, AttemptedTransition
 from kb_schema.graph_documents import Transition
 from kb_schema.screens import UIElement
 from loaders.exploration_import.explored_screens import ExploredScreen
@@ -164,7 +164,7 @@ class ObservedTransitions:
             to_screen,
             self._filled(first),
             new_tab="follow" if first.outcome == "popup" else None,
-            entered=first.typed.endswith("\n"),
+            entered=first.typed.endswith(ENTER),
             duration={
                 "avg_duration_ms": mean,
                 "min": round(times[0] / 1000, 3),

@@ -28,8 +28,8 @@ def list_named_by_data(offers: Sequence[Offer]) -> list[list[Offer]]:
             and offer.action_type in ("click", "check")
             and not offer.region.startswith("navigation")
         )
-        if plain and offer.in_row and first_class_of(offer) and (offer.label or offer.name).strip():
-            alike[offer.role or offer.tag, offer.kind, first_class_of(offer)].append(offer)
+        if plain and offer.in_row and offer.first_class and (offer.label or offer.name).strip():
+            alike[offer.role or offer.tag, offer.kind, offer.first_class].append(offer)
     return [
         same
         for same in alike.values()
@@ -40,8 +40,3 @@ def list_named_by_data(offers: Sequence[Offer]) -> list[list[Offer]]:
 def class_of(offer: Offer) -> str:
     """Return the class attribute of a control; empty if it is not known."""
     return "" if offer.fingerprint is None else offer.fingerprint.attributes.get("class", "")
-
-
-def first_class_of(offer: Offer) -> str:
-    """Return the first class of a control: further ones may say its state, `mail unread`."""
-    return next(iter(class_of(offer).split()), "")

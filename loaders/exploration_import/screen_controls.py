@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from kb_schema.explorations import Danger, Offer
 from kb_schema.selectors import Selector, ValueStrategy
 from loaders.exploration_import.explored_pages import ExploredPage
-from loaders.exploration_import.row_names import class_of, first_class_of, list_named_by_data, strip_row_words
+from loaders.exploration_import.row_names import class_of, list_named_by_data, strip_row_words
 from loaders.exploration_import.screen_addresses import ScreenAddresses
 from loaders.screen_learner.url_patterns import is_open, place, segments
 from web_pages.field_words import mask_sent_name
@@ -274,7 +274,7 @@ def _find_leading_kinds(looks: Sequence[ExploredPage], used: Collection[ControlP
 
 
 def _named_by_data_key(offer: Offer) -> ControlKey:
-    return (NAMED_BY_DATA, offer.role or offer.tag, offer.kind, first_class_of(offer))
+    return (NAMED_BY_DATA, offer.role or offer.tag, offer.kind, offer.first_class)
 
 
 def _key(offer: Offer) -> ControlKey:

@@ -22,5 +22,4 @@ def mark_hits(offers: Sequence[Offer]) -> tuple[Offer, ...]:
 
 
 def _make_of(offer: Offer) -> tuple[str, ...]:
-    classes = offer.fingerprint.attributes.get("class", "") if offer.fingerprint else ""
-    return (offer.action_type, offer.tag, offer.role, *classes.split()[:1])
+    return offer.action_type, offer.tag, offer.role, offer.first_class

@@ -30,7 +30,7 @@ from agent.page.page_changes import wait_for_change
 from agent.page.page_side_effects import ExpectedSideEffects, PageSideEffects, watch_page
 from agent.page.page_watchdog import end_page
 from agent.page.snapshot_capture import read_page_revision
-from kb_schema.explorations import AttemptOutcome, Offer
+from kb_schema.explorations import ENTER, AttemptOutcome, Offer
 from kb_schema.url_patterns import origin_of
 
 EMPTYING_S = 3.0
@@ -54,7 +54,6 @@ GATE_S = 2.0
 """Seconds until a control must be ready for a click."""
 HELD_S = 0.5
 """Seconds until a page must be available after a blocked navigation."""
-ENTER = "\n"
 SEARCH_S = 0.6
 """Seconds until a field that searches must have begun: many wait until nothing more is typed."""
 SPARE_S = 10.0

@@ -397,3 +397,24 @@ async def test_a_search_that_waits_for_the_enter_key_is_seen(browser: Browser, t
         found = next(each for each in folder.pages() if each.page_id == entered.to_page)
         assert "#/found" in found.url
         assert "Export these" in names(found)
+
+
+REMEMBERED = """<!doctype html><title>Bills</title><main><h1 id=head></h1><input type=search aria-label="Bills"></main><script>
+ const show = () => { head.textContent = (localStorage.getItem('last') || 'Bills') + location.hash };
+ document.querySelector('input').onkeydown = (event) => { if (event.key !== 'Enter') return;
+  localStorage.setItem('last', 'Remembered'); fetch('/api/last', {method: 'PUT', body: '1'}).catch(() => 0);
+  location.hash = '#/found' };
+ addEventListener('hashchange', show); show();
+</script>"""
+
+
+async def test_what_a_search_would_have_saved_is_not_kept_in_the_browser(
+    browser: Browser, tmp_path: Path
+) -> None:
+    with small_site({"/": REMEMBERED}) as site:
+        await explore(browser, site.wanted(), tmp_path)
+        folder = ExplorationFolder(tmp_path)
+        assert site.asked["PUT /api/last"] == 0
+        shown = [folder.snapshot(each.page_id).html for each in folder.pages() if "#" not in each.url]
+        assert shown
+        assert not [html for html in shown if "Remembered</h1>" in html]
