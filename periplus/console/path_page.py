@@ -17,7 +17,7 @@ from mcp_server.server_context import ServerContext, WebsiteRequest
 from mcp_server.tools import store_backed_tools
 from mcp_server.tools.path_tools import find_path
 from mcp_server.tools.tool_parameters import require_screen
-from periplus.console import call_descriptions, site_map_layout
+from periplus.console import site_map_layout, step_descriptions
 from periplus.console.console_framework import ConsoleContextParam, render
 from periplus.console.display_names import tell_apart
 from periplus.console.site_map_layout import Trust, classify_reliability
@@ -167,7 +167,7 @@ def _build_path_view(
 
 def _build_path_step(view: KnowledgeView, step: PathStep) -> PathStepView:
     return PathStepView(
-        words=step.edge.description or call_descriptions.describe_call(view, step.call, step.from_screen),
+        words=step.edge.description or step_descriptions.describe_call(view, step.call, step.from_screen),
         from_screen=step.from_screen,
         to_screen=step.to_screen,
         expected_ms=step.expected_ms,

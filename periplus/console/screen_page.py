@@ -18,12 +18,11 @@ from kb_store.audit.audit_recorder import record_async
 from loaders.edits.knowledge_edit import KnowledgeEdit
 from loaders.edits.merging import merge
 from loaders.edits.renaming import find_target, rename, slug_of
-from mcp_server.document_text import condition_text
 from mcp_server.knowledge.compiled_view import KnowledgeView
 from mcp_server.paths import recovery_options
 from mcp_server.screen_index.compiled_signatures import Indicator
 from mcp_server.tools.tool_parameters import require_screen
-from periplus.console import call_descriptions
+from periplus.console import step_descriptions
 from periplus.console.console_framework import (
     ConsoleContextParam,
     get_person,
@@ -197,19 +196,22 @@ def _build_transition_view(view: KnowledgeView, edge: Transition, other: str) ->
     return TransitionView(
         transition_id=edge.local_id,
         other=other,
-        words=edge.description or call_descriptions.describe_call(view, edge.triggered_by, edge.from_screen),
+        words=edge.description or step_descriptions.describe_call(view, edge.triggered_by, edge.from_screen),
         reliability=reliability,
         trust=classify_reliability(reliability),
         expected_ms=view.learned.expected_ms(edge),
         seen=0 if observed is None else observed.seen,
-        conditions=tuple(condition_text.describe_condition(each) for each in edge.conditions.required),
+        conditions=tuple(
+            step_descriptions.describe_condition(view, each, edge.from_screen)
+            for each in edge.conditions.required
+        ),
     )
 
 
 def _build_recovery_view(view: KnowledgeView, option: RecoveryOption) -> RecoveryView:
     return RecoveryView(
         words=option.description
-        or call_descriptions.describe_call(view, ActionCall.model_validate(option.action)),
+        or step_descriptions.describe_call(view, ActionCall.model_validate(option.action)),
         to_screen=option.to_screen,
         priority=option.priority,
         reliability=option.reliability,

@@ -10,17 +10,16 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
-from kb_schema.conditions import BaseCondition
+from kb_schema.conditions import BaseCondition, OnScreen
 from kb_schema.io_specs import InputSpec
 from kb_schema.run_records import StoredRun
 from kb_schema.tasks import Task
 from kb_schema.workflows import AgentNode, GroupNode, TaskNode, WaitNode, Workflow, WorkflowNode
 from kb_store import StoreError
 from mcp_server.descriptions import document_summaries
-from mcp_server.document_text import condition_text
 from mcp_server.errors import UnknownName
 from mcp_server.knowledge.compiled_view import KnowledgeView
-from periplus.console import call_descriptions
+from periplus.console import step_descriptions
 from periplus.console.console_framework import ConsoleContext, ConsoleContextParam, get_person, render
 from periplus.console.run_labels import MARKS
 from periplus.console.run_list import RunListRow, build_run_row
@@ -124,7 +123,7 @@ async def task_page(request: Request, site: str, task_id: str, parts: ConsoleCon
         inputs=[_input(each) for each in work.io_spec.inputs],
         outputs=work.io_spec.outputs,
         steps=list(_steps(view, work)),
-        criteria=_describe_conditions(work.success_criteria),
+        criteria=_describe_conditions(view, work.success_criteria),
         repeats=""
         if isinstance(work, Workflow) or work.iterator_spec.type == "none"
         else work.iterator_spec.type,
@@ -174,31 +173,40 @@ def _input(spec: InputSpec) -> TaskInputView:
 
 def _steps(view: KnowledgeView, work: Task | Workflow) -> Iterator[TaskStepView]:
     if isinstance(work, Workflow):
-        yield from _nodes(work.nodes, 0)
+        yield from _nodes(view, work.nodes, 0)
         return
+    screen_id: str | None = None
     for step in work.ordered_steps:
+        screen_id = _last_screen(step.preconditions) or screen_id
         notes = (
-            ("only if", _describe_conditions(step.preconditions)),
-            ("then", _describe_conditions(step.postconditions)),
-            ("skipped if", _describe_conditions(step.skip_when)),
+            ("only if", _describe_conditions(view, step.preconditions, screen_id)),
+            ("then", _describe_conditions(view, step.postconditions)),
+            ("skipped if", _describe_conditions(view, step.skip_when, screen_id)),
             ("optional", ("yes",) if step.can_skip else ()),
         )
-        words = call_descriptions.describe_call(view, step.action)
+        words = step_descriptions.describe_call(view, step.action, screen_id)
         yield TaskStepView(
             step.description or words,
             words if step.description else "",
             tuple(each for each in notes if each[1]),
             step.action.task_id,
         )
+        screen_id = _last_screen(step.postconditions) or step.action.target_screen or screen_id
 
 
-def _nodes(nodes: Sequence[WorkflowNode], depth: int) -> Iterator[TaskStepView]:
+def _last_screen(conditions: Sequence[BaseCondition]) -> str | None:
+    """Return the screen that conditions name; None if they name none."""
+    return next((each.screen_id for each in reversed(conditions) if isinstance(each, OnScreen)), None)
+
+
+def _nodes(view: KnowledgeView, nodes: Sequence[WorkflowNode], depth: int) -> Iterator[TaskStepView]:
     for node in nodes:
-        notes = [("only if", _describe_conditions(node.when))]
+        notes = [("only if", _describe_conditions(view, node.when))]
         notes += [("optional", ("yes",))] if node.can_skip else []
         if isinstance(node, TaskNode):
             notes += [("repeated", (node.iterator_spec.type,))] if node.iterator_spec.type != "none" else []
-            yield TaskStepView(f"run {node.task_id}", "", _drop_empty_notes(notes), node.task_id, depth)
+            name = step_descriptions.name_task(view, node.task_id)
+            yield TaskStepView(f"run {name}", "", _drop_empty_notes(notes), node.task_id, depth)
         elif isinstance(node, WaitNode):
             yield TaskStepView(f"wait for a person: {node.prompt}", "", _drop_empty_notes(notes), None, depth)
         elif isinstance(node, AgentNode):
@@ -212,10 +220,10 @@ def _nodes(nodes: Sequence[WorkflowNode], depth: int) -> Iterator[TaskStepView]:
         elif isinstance(node, GroupNode):
             again = "repeated together" if node.iterator_spec.type != "none" else "together"
             yield TaskStepView(again, "", _drop_empty_notes(notes), None, depth)
-            yield from _nodes(node.nodes, depth + 1)
+            yield from _nodes(view, node.nodes, depth + 1)
         if node.else_nodes:
             yield TaskStepView("otherwise", "", (), None, depth)
-            yield from _nodes(node.else_nodes, depth + 1)
+            yield from _nodes(view, node.else_nodes, depth + 1)
 
 
 def _drop_empty_notes(
@@ -224,8 +232,10 @@ def _drop_empty_notes(
     return tuple(each for each in notes if each[1])
 
 
-def _describe_conditions(conditions: Sequence[BaseCondition]) -> tuple[str, ...]:
-    return tuple(map(condition_text.describe_condition, conditions))
+def _describe_conditions(
+    view: KnowledgeView, conditions: Sequence[BaseCondition], screen_id: str | None = None
+) -> tuple[str, ...]:
+    return tuple(step_descriptions.describe_condition(view, each, screen_id) for each in conditions)
 
 
 def _screens(view: KnowledgeView, task_id: str) -> list[tuple[str, str]]:
@@ -246,7 +256,7 @@ def _depends_on(view: KnowledgeView, task_id: str) -> list[tuple[str, str, str]]
         (
             edge.to_task,
             view.knowledge.tasks[edge.to_task].name or edge.to_task,
-            "" if edge.condition is None else condition_text.describe_condition(edge.condition),
+            "" if edge.condition is None else step_descriptions.describe_condition(view, edge.condition),
         )
         for edge in document_summaries.list_dependencies(view, task_id)
     ]

@@ -14,7 +14,12 @@ from agent.errors import UnknownToKnowledge
 from agent.execution.call_templates import is_idempotent
 from agent.presentation.turn_manager import Detour
 from agent.presentation.visitor.languages import Language
-from agent.presentation.visitor.word_similarity import measure_word_recall, score_name_match, split_words
+from agent.presentation.visitor.word_similarity import (
+    best_word_similarity,
+    measure_word_recall,
+    score_name_match,
+    split_words,
+)
 from agent.session import Session
 from kb_schema.action_types import action_type
 from kb_schema.conditions import OnScreen
@@ -155,10 +160,19 @@ class DemoTargetFinder:
         elements = [name for each in screen.ui_elements for name in (each.label, each.element_id)]
         likeness = max(
             self._score_names(asked, [screen.name, screen.screen_id]),
-            self._score_text(asked, [screen.description, *elements]),
+            self._score_text(asked, [screen.description, *self._list_named_in_full(asked, elements)]),
             INSIDE * self._score_names(asked, elements),
         )
         return DemoTarget(screen.name, likeness, screen_id=screen.screen_id)
+
+    def _list_named_in_full(self, asked: Sequence[str], names: Iterable[str]) -> Iterator[str]:
+        """Yield the names all of whose words are asked for: `Theme` and `Dark` together are a dark theme, `New
+        Branding Theme` and `Quote Prefix` are no new quote.
+        """
+        for name in names:
+            words = split_words(name)
+            if all(best_word_similarity(word, asked, across=self._across) for word in words):
+                yield name
 
     async def _task(self, hit: SearchHit, asked: Sequence[str]) -> DemoTarget:
         task = await self._session.knowledge.task(hit.id)

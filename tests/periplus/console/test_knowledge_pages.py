@@ -386,4 +386,12 @@ async def test_a_task_says_which_tasks_run_before_it_and_when(site):
     page = (await site.served.client.get(f"/sites/{SITE}/tasks/delete_agent")).text
     about = page[page.index('id="depends"') :]
     assert about.index("/tasks/create_agent") < about.index("/tasks/login")
-    assert "none_of(context_equals" in about[: about.index("</section>")]
+    assert "” is not given" in about[: about.index("</section>")]
+
+
+async def test_a_task_has_names_instead_of_ids(site):
+    page = (await site.served.client.get(f"/sites/{SITE}/tasks/create_agent")).text
+    steps = page[page.index('class="steps"') : page.index("</ol>")]
+    assert "on “Agents”" in steps
+    assert "on_screen" not in steps
+    assert "agent_list" not in steps

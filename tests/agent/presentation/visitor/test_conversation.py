@@ -269,6 +269,13 @@ async def test_where_two_things_may_be_meant_the_visitor_says_which(shelf):
         assert (first.segment_id, second.screen_id) == ("settings_theme", "settings")
 
 
+async def test_words_of_two_labels_that_say_something_else_are_no_place(shelf):
+    """`Missed calls` and `Product news` stand on the settings; neither is about missed products."""
+    async with _talk(shelf, manners=PATIENT) as talking:
+        assert await _says(talking, "show me the missed products") is None
+        assert talking.of(Declined)
+
+
 async def test_a_desk_that_is_away_ends_no_demo(shelf, monkeypatch):
     async with _talk(shelf) as talking:
 
