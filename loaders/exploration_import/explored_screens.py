@@ -104,7 +104,9 @@ def build_screens(looks: Sequence[ExploredPage]) -> tuple[list[ExploredScreen], 
         names[screen_id] = title
         for at in group:
             labelled[at] = replace(labelled[at], screen=screen_id)
-    learned = learn_signatures([*labelled, *_list_aliases(looks, labelled)], least_pages=1)
+    learned = learn_signatures(
+        [*labelled, *_list_aliases(looks, labelled)], anywhere=_list_spread(looks, labelled)
+    )
     found, remarks = [], []
     for screen_id, group in zip(names, groups, strict=True):
         screen = ExploredScreen(screen_id, names[screen_id], tuple(looks[at] for at in group))
@@ -150,6 +152,16 @@ def _list_aliases(looks: Sequence[ExploredPage], labelled: Sequence[ObservedPage
     return found
 
 
+def _list_spread(looks: Sequence[ExploredPage], labelled: Sequence[ObservedPage]) -> set[str]:
+    """Return the dialogs, menus and panels that lay on pages of two screens or more: they may lie on any page."""
+    screens = {look.page_id: each.screen for look, each in zip(looks, labelled, strict=True)}
+    below: dict[str, set[str | None]] = defaultdict(set)
+    for look, each in zip(looks, labelled, strict=True):
+        if each.screen is not None:
+            below[each.screen].add(screens.get(look.page.behind or "") if each.layer else None)
+    return {screen for screen, behind in below.items() if None not in behind and len(behind - {screen}) > 1}
+
+
 def _is_refused(look: ExploredPage) -> bool:
     return (look.page.status or OK) >= BAD
 
@@ -172,8 +184,9 @@ def _with_states(
     for _ in range(ROUNDS):
         screen = {at: number for number, group in enumerate(found) for at in group}
         labelled = [replace(seen[at], screen=str(number)) for at, number in sorted(screen.items())]
-        aliases = _list_aliases([looks[at] for at in sorted(screen)], labelled)
-        refused = {int(each) for each in learn_signatures([*labelled, *aliases]).refused}
+        grouped = [looks[at] for at in sorted(screen)]
+        pages, spread = [*labelled, *_list_aliases(grouped, labelled)], _list_spread(grouped, labelled)
+        refused = {int(each) for each in learn_signatures(pages, anywhere=spread).refused}
         below = {
             at: screen[of[look.page.behind]]
             for at, look in enumerate(looks)

@@ -7,7 +7,8 @@ screen is refused with the reason.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from kb_schema.screens import Signature
@@ -115,9 +116,14 @@ def learn_signature(screen: str, pages: Sequence[ObservedPage]) -> LearnedSignat
     return _SignatureLearner(pages, by_run=True).learn(screen)
 
 
-def learn_signatures(pages: Sequence[ObservedPage], *, least_pages: int = 1) -> LearnedScreens:
-    """Return a signature for every label of the pages; pages without a label belong to no screen."""
-    learner = _SignatureLearner(pages)
+def learn_signatures(
+    pages: Sequence[ObservedPage], *, least_pages: int = 1, anywhere: Collection[str] = ()
+) -> LearnedScreens:
+    """Return a signature for every label of the pages; pages without a label belong to no screen.
+
+    `anywhere`: screens that may be at any address, if their own signs tell them.
+    """
+    learner = _SignatureLearner(pages, anywhere=anywhere)
     found = LearnedScreens()
     for screen in sorted(learner.evidence.of):
         seen = learner.evidence.of[screen].bit_count()
@@ -187,7 +193,10 @@ class _SelectionTrial:
 class _SignatureLearner:
     """Learns one screen after another from the same pages."""
 
-    def __init__(self, pages: Sequence[ObservedPage], *, by_run: bool = False) -> None:
+    def __init__(
+        self, pages: Sequence[ObservedPage], *, by_run: bool = False, anywhere: Collection[str] = ()
+    ) -> None:
+        self._anywhere = anywhere
         self._by_run = by_run
         """Whether whole runs are held back, and a single mistake is too many."""
         self._runs: dict[str, set[str]] = {}
@@ -198,9 +207,18 @@ class _SignatureLearner:
 
     def learn(self, screen: str) -> LearnedSignature:
         """Return its signature. Raises `SignatureNotLearned`."""
+        if screen in self._anywhere:
+            with suppress(SignatureNotLearned):
+                return self._learn(screen, addressed=False)
+        return self._learn(screen)
+
+    def _learn(self, screen: str, *, addressed: bool = True) -> LearnedSignature:
+        """`addressed`: the signature may have patterns of addresses."""
         evidence, own = self.evidence, self.evidence.of[screen]
         traits = evidence.traits(own)
-        patterns = {False: self._patterns(own, query=False)}
+        patterns: dict[bool, tuple[str, ...]] = {False: (), True: ()}
+        if addressed:
+            patterns = {False: self._patterns(own, query=False)}
         folds = self._folds(own)
         reason = rival = ""
         trials = []

@@ -67,7 +67,8 @@ class AnswerFitness:
         told = passage.source.startswith("segment/")
         if self._steps:  # that the presenter does it is not how, nor is what one of a task's values may be
             given = passage.source.startswith("task/") and passage.kind in ("note", "choices")
-            return not told and not given and _all_in(self._telling, said)
+            done = all(any(_any_in([each], said) for each in group) for group in self._verb_groups)
+            return not told and not given and done and _all_in(self._telling, said)
         of_screen = passage.kind == "choices" and not passage.source.startswith("task/")
         return not self._yes_no or of_screen or self._affirms(passage, said)
 
@@ -158,6 +159,8 @@ class AnswerFitness:
         """Return whether the passage may say who, where, when or how many."""
         if self._place and (len(self._asked) == 1 or passage.source.startswith("segment/")):
             return False  # where something is, is shown
+        if self._place and passage.kind in ("note", "choices") and passage.source.startswith("task/"):
+            return False  # what a value of a task may be is no place
         if self._person:  # knowledge of a website rarely names people
             told = passage.kind == "told" and not passage.source.startswith("task/")
             return told and not self._vague and self._names(passage)

@@ -323,6 +323,19 @@ def test_dialogs_are_screens_wherever_they_were_opened_and_a_menu_that_cannot_be
     }  # fmt: skip
 
 
+def test_a_dialog_that_lay_on_two_screens_may_lie_on_any(tmp_path: Path) -> None:
+    seen = drawing(tmp_path)
+    seen.page("boat", "/boats/1/edit", boat("Ada"), start=True)
+    seen.page("log", "/logs/7/edit", LOG)
+    for behind, path in (("boat", "/boats/1/edit"), ("log", "/logs/7/edit")):
+        seen.page(f"rename-{behind}", path, NAV + RENAME, layer="dialog", behind=behind, openable=False)
+    seen.page("remind", "/logs/7/edit", NAV + REMIND, layer="dialog", behind="log", openable=False)
+    screens = build_knowledge(seen.folder).knowledge.screens
+    assert screens["rename_it"].url_patterns == ()
+    assert screens["rename_it"].state_signature.primary_indicators
+    assert screens["remind_me"].url_patterns, "it lay on one"
+
+
 def test_what_lies_on_pages_without_a_heading_is_called_by_its_first_control(tmp_path: Path) -> None:
     seen = with_dialogs(tmp_path)
     account = "<div id='account'><a href='/me'>Account</a><button>Sign out</button></div>"

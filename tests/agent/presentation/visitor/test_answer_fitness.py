@@ -67,6 +67,14 @@ OPEN = KnowledgePassage(
     "task/open",
     "Open the Settings",
 )
+VOICES = KnowledgePassage("All voice agents, with search and pages.", "Agents", "screen/agent_list", "Agents")
+VOICE = KnowledgePassage(
+    "Change the voice under Voice, and save.", "Agent Editing Form", "screen/agent_edit", "Agent Editing Form"
+)
+DUE = KnowledgePassage(
+    "Entry 2: one of Before due date, After due date (overdue).", "Choose Timing", "task/timing", "Choose Timing",
+    label="Entry 2", kind="note",
+)  # fmt: skip
 
 
 def fits(question: str, passage: KnowledgePassage) -> bool:
@@ -92,6 +100,8 @@ def fits(question: str, passage: KnowledgePassage) -> bool:
         ("When is an invoice overdue?", TIMING),  # the number is of its name
         ("What is a repeating invoice?", HERE),
         ("What is a repeating invoice?", DELETE),  # how it is deleted is not what it is
+        ("How do I change the voice?", VOICES),  # nothing is changed there
+        ("Where do I change the due date?", DUE),  # an option is no place
         ("Which days can a campaign make calls on?", FIGURES),  # one item of a list
     ],
 )
@@ -112,6 +122,8 @@ def test_what_shares_the_words_of_a_question_is_no_answer_yet(question, passage)
         ("How do I link a bank account?", LINK),
         ("How do I delete all messages?", EMPTY),
         ("Do you have repeating invoices?", TOUR),
+        ("How do I change the voice?", VOICE),
+        ("How do I edit the voice?", VOICE),  # `change` says the same
     ],
 )
 def test_an_answer_of_the_right_kind_stays_one(question, passage):
