@@ -100,6 +100,8 @@ class AnswerFitness:
             return False
         if self._yes_no and not _all_in(self._telling, said):
             return False
+        if self._place and not self._verb_groups:
+            return False  # where labels are seen is not how one is deleted
         place = split_words(passage.place)
         of_all = not self._language.all_words.isdisjoint(place)
         if of_all is not self._all and (of_all or not self._language.one_words.isdisjoint(place)):
