@@ -87,6 +87,8 @@ _PASSING_ROLES = frozenset(
     }
 )
 """Content of these is temporary or data: a banner, a message, the rows of a table."""
+_LAYER_ROLES = frozenset({"dialog", "alertdialog", "menu"})
+"""Those that lie on a page, and are what a page with a layer is told by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,8 +206,8 @@ class PageProfile:
         return any(sign.text in text for text in self.texts.get((sign.kind, sign.where), ()))
 
 
-def build_page_profile(page: StoredPage) -> PageProfile:
-    """Return the profile of a stored page. Raises `PageRefused`."""
+def build_page_profile(page: StoredPage, *, layered: bool = False) -> PageProfile:
+    """Return the profile of a stored page. `layered`: what lies on it is what it is about. Raises `PageRefused`."""
     steady: set[PageFeature] = set()
     passing: set[PageFeature] = set()
     by_place: dict[tuple[str, str], set[str]] = {}
@@ -218,7 +220,7 @@ def build_page_profile(page: StoredPage) -> PageProfile:
         by_place["title", ""] = {title}
         if _is_a_name(title):
             steady.add(PageFeature("title", "", title))
-    for sign, comes_and_goes in _collect_features(page, states, echoes, data, shape):
+    for sign, comes_and_goes in _collect_features(page, states, echoes, data, shape, layered=layered):
         if KINDS[sign.kind].partial:
             by_place.setdefault((sign.kind, sign.where), set()).add(sign.text)
         if _is_a_name(sign.text) and len(steady) + len(passing) < MOST_SIGNS:
@@ -239,12 +241,19 @@ def _is_a_name(text: str) -> bool:
 
 
 def _collect_features(
-    page: StoredPage, states: set[PageFeature], echoes: set[PageFeature], data: set[str], shape: set[str]
+    page: StoredPage,
+    states: set[PageFeature],
+    echoes: set[PageFeature],
+    data: set[str],
+    shape: set[str],
+    *,
+    layered: bool,
 ) -> Iterator[tuple[PageFeature, bool]]:
     """Yield every feature of the visible elements, and whether its place is unstable.
 
     Collect in `states`, `echoes`, `data` and `shape` what `PageProfile` has of these names.
     """
+    temporary = _PASSING_ROLES - _LAYER_ROLES if layered else _PASSING_ROLES
     passing: set[int] = set()
     steady: set[int] = set()
     holding: set[int] = set()
@@ -257,7 +266,7 @@ def _collect_features(
             if role in _STEADY_ROLES or (around is not None and id(around) in steady):
                 steady.add(id(element))
             holds = role in _DATA_ROLES or (id(element) not in steady and _repeats(element, counted))
-            if inside or holds or role in _PASSING_ROLES or _is_live(element):
+            if inside or holds or role in temporary or _is_live(element):
                 passing.add(id(element))
             if holds or (around is not None and id(around) in holding):
                 holding.add(id(element))

@@ -86,7 +86,7 @@ def read_explored_pages(seen: ExploredSite) -> tuple[list[ExploredPage], list[st
     for page in seen.pages():
         try:
             stored = StoredPage(seen.snapshot(page.page_id))
-            drawn = build_page_profile(stored)
+            drawn = build_page_profile(stored, layered=bool(page.layer))
         except PageRefused as exc:
             remarks.append(f"page {page.page_id} is left out: {exc}")
             continue

@@ -18,7 +18,7 @@ from loaders.screen_learner.observed_pages import ObservedPage
 from loaders.screen_learner.page_clusters import cluster_pages
 from loaders.screen_learner.screen_names import choose_free_id
 from loaders.screen_learner.signature_learner import learn_signatures
-from loaders.screen_learner.url_patterns import is_open, pattern_of, place
+from loaders.screen_learner.url_patterns import has_open_part, is_open, pattern_of, place
 
 LONGEST_ENTRY = 30
 """The most characters of a menu entry that names a screen."""
@@ -81,7 +81,8 @@ class ExploredScreen:
                 look
             )
         opening = [url for url, looks in by_url.items() if _opens(looks)]
-        if not opening or any(is_open(place(look.observed.path)) for look in own):
+        one_of_many = any(map(has_open_part, self.patterns)) and not all(look.page.start for look in own)
+        if not opening or one_of_many or any(is_open(place(look.observed.path)) for look in own):
             return None
         return min(opening, key=lambda url: (len(url), url))
 

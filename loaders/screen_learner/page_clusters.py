@@ -103,7 +103,9 @@ def cluster_pages(
     shown = {after.path for before, after in zip(usual, viewed, strict=True) if before is not after}
     groups = _cluster_plain(viewed, linked, frozenset(_bare(place(each)) for each in (*entries, *shown)))
     found = [[plain[at] for at in group] for group in groups]
-    return sorted([*found, *group_layers(pages, layered)])
+    one_path = {place(pages[at].path): pages[group[0]].path for group in reversed(found) for at in group}
+    below = [replace(page, path=one_path.get(place(page.path), page.path)) for page in pages]
+    return sorted([*found, *group_layers(below, layered)])
 
 
 def _at_view(page: ObservedPage, view: str) -> ObservedPage:
@@ -477,9 +479,18 @@ def _say_another_thing(one: _PageVariant, other: _PageVariant) -> bool:
 def _same_kind(one: _PageVariant, other: _PageVariant) -> bool:
     if one.error != other.error or (one.in_menu and other.in_menu and one.called != other.called):
         return False
+    return _share(one.built, other.built) >= SAME_BUILD and (
+        _role_similarity(one.tools, other.tools) >= SAME_TOOLS or _differ_in_labels(one, other)
+    )
+
+
+def _differ_in_labels(one: _PageVariant, other: _PageVariant) -> bool:
+    """Return whether two pages have the same fields by name, and are built alike: labels of boxes may be data, such as people."""
+    first, second = (frozenset(role for role in look.tools if role[0] != "label") for look in (one, other))
     return (
-        _role_similarity(one.tools, other.tools) >= SAME_TOOLS
-        and _share(one.built, other.built) >= SAME_BUILD
+        first == second
+        and any(role[0] == "field" for role in first)
+        and _share(one.built, other.built) >= SAME_LOOK
     )
 
 

@@ -106,8 +106,9 @@ class PageEvidence:
 
     @cached_property
     def slots(self) -> AddressSlots:
-        """The varying parts of addresses."""
-        return AddressSlots([self.paths(mask) for mask in self.of.values()], self.data)
+        """The varying parts of addresses. A dialog that lies on several pages says nothing about their addresses."""
+        layered = page_mask(number for number, page in enumerate(self.pages) if page.layer)
+        return AddressSlots([self.paths(mask & ~layered) for mask in self.of.values()], self.data)
 
     def paths(self, mask: int) -> list[str]:
         """Return the addresses of these pages."""

@@ -12,10 +12,14 @@ SAME_LAYER = 0.5
 """The share of common signs from which two layers at one place are one screen."""
 SAME_ANYWHERE = 0.8
 """The same at different places."""
+SAME_PART = 0.7
+"""The share of the signs of the smaller of two layers with a common heading, from which it is a part of the other."""
 COMMON = 0.5
 """A sign that more of the layers have does not count: a button that closes them."""
 HEADINGS, FIELDS = ("heading ",), ("fill ", "select_option ", "check ", "upload_file ")
 """How signs of these kinds begin."""
+NAMED_FIELDS = ("fill ", "select_option ", "upload_file ")
+"""Fields that the application names: boxes may be called by data."""
 FEW = 3
 """So few layers have no common signs."""
 
@@ -46,7 +50,20 @@ def _are_same(one: ObservedPage, other: ObservedPage, common: set[str]) -> bool:
     first, second = one.layer - common, other.layer - common
     together = first | second
     alike = len(first & second) / len(together) if together else 0.0
-    return alike >= (SAME_LAYER if place(one.path) == place(other.path) else SAME_ANYWHERE)
+    here = place(one.path) == place(other.path)
+    return alike >= (SAME_LAYER if here else SAME_ANYWHERE) or (here and _shows_a_part(first, second))
+
+
+def _shows_a_part(one: frozenset[str], other: frozenset[str]) -> bool:
+    """Return whether two layers have a heading in common, and one most of the signs and of the fields of the other.
+
+    While a dialog moves in, controls of the page below may count to it.
+    """
+    fields = _list_begun(one, NAMED_FIELDS), _list_begun(other, NAMED_FIELDS)
+    return bool(_list_begun(one & other, HEADINGS)) and all(
+        len(mine & others) >= SAME_PART * min(len(mine), len(others)) > 0
+        for mine, others in (fields, (one, other))
+    )
 
 
 def _ask_for_another_thing(one: frozenset[str], other: frozenset[str]) -> bool:

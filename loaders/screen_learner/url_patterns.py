@@ -264,6 +264,11 @@ def is_open(places: tuple[str, ...]) -> bool:
     return any(ANY in part for part in places)
 
 
+def has_open_part(pattern: str) -> bool:
+    """Return whether a pattern made here leaves a part of the path open."""
+    return any(each in pattern for each in (_ANYTHING, _NUMBER, _WITH_A_DIGIT))
+
+
 def _part(parts: tuple[str, ...], opened: Collection[int], at: int = -1) -> str:
     varies = len(set(parts)) > 1 or names_one(parts[0]) or at in opened
     if not varies:

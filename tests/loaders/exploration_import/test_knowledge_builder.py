@@ -365,3 +365,55 @@ def test_fields_of_a_dialog_that_is_a_state_are_kept_though_few_pages_have_them(
     (screen,) = drawn.knowledge.screens.values()
     assert len(drawn.screens[screen.screen_id]) == 5
     assert any("input" in str(each) for each in screen.ui_elements)
+
+
+def _club(name: str, people: tuple[str, ...], *, asking: bool = False) -> dict[str, str]:
+    """The pages of one of several clubs, whose boxes are called by their members."""
+    top = f"<header><a href='/{name}/'>Trips</a><a href='/{name}/fees'>Fees</a><a href='/{name}/members'>Members</a></header>"
+    boxes = "".join(f"<label><input type='checkbox' name='who'>{each}</label>" for each in people)
+    fields = "<label>What <input name='what'></label><label>Costs <input name='costs'></label>"
+    form = f"<form method='post'>{fields}{boxes}<button>Save trip</button></form>"
+    dialog = f"<div role='dialog' aria-modal='true'><h2>Add a trip</h2>{form}<button>Close</button></div>"
+    return {
+        f"/{name}/": f"{top}<main><h1>Trips</h1><button>Add a new trip</button></main>{dialog if asking else ''}",
+        f"/{name}/fees": f"{top}<main><h1>Fees</h1><table><tr><th>Who</th><th>Owes</th></tr></table></main>",
+        f"/{name}/members": f"{top}<main><h1>Members</h1><label>New member <input name='member'></label></main>",
+        f"/{name}/trip": f"{top}<main><h1>Trip</h1>{form}</main>",
+    }
+
+
+def _clubs(path: Path) -> Drawing:
+    seen = drawing(path, ("/",))
+    seen.page("start", "/", "<main><h1>Welcome</h1><a href='/reds/'>Reds</a></main>", start=True)
+    for name, people in (("reds", ("Ada", "Bea", "Cleo")), ("blues", ("Dora", "Emil", "Finn"))):
+        for number, (where, page) in enumerate(_club(name, people).items()):
+            seen.page(f"{name}-{number}", where, page)
+        page = _club(name, people, asking=True)[f"/{name}/"]
+        seen.page(f"{name}-add", f"/{name}/", page, layer="dialog", behind=f"{name}-0", openable=False)
+    return seen
+
+
+def test_two_names_with_the_same_pages_below_them_are_one_place_though_boxes_are_called_by_data(
+    tmp_path: Path,
+) -> None:
+    drawn = build_knowledge(_clubs(tmp_path).folder)
+    screens = {frozenset(pages) for pages in drawn.screens.values()}
+    assert screens >= {frozenset({f"reds-{number}", f"blues-{number}"}) for number in range(4)}
+
+
+def test_what_is_one_of_many_has_no_address_of_its_own(tmp_path: Path) -> None:
+    seen = _clubs(tmp_path)
+    seen.page("rules", "/blues/rules", "<main><h1>Rules</h1><p>Be kind.</p></main>")
+    drawn = build_knowledge(seen.folder)
+    (rules,) = (each for each in drawn.screens if "rules" in drawn.screens[each])
+    assert "blues" not in drawn.knowledge.screens[rules].url_patterns[0]
+    assert drawn.knowledge.screens[rules].url is None, (
+        "it would open that of the blues for somebody of the reds"
+    )
+
+
+def test_a_dialog_with_a_role_is_a_screen_of_its_own(tmp_path: Path) -> None:
+    drawn = build_knowledge(_clubs(tmp_path).folder)
+    (dialog,) = (each for each, pages in drawn.screens.items() if set(pages) == {"reds-add", "blues-add"})
+    assert "Add a trip" in drawn.knowledge.screens[dialog].name
+    assert {element.label for element in drawn.knowledge.screens[dialog].ui_elements} >= {"What", "Save trip"}
