@@ -37,6 +37,8 @@ class AnswerFitness:
         self._yes_no = opens(question, language.yes_no)
         self._tells = opens(question, language.which + language.stories)
         words = split_words(question)
+        self._about = opens(question, language.stories) and language.particles.isdisjoint(words)
+        """`what does it do?`, and not `what is on it?`"""
         self._length = not language.length_words.isdisjoint(words)
         self._value = opens(question, language.which) and not self._yes_no
         """`what is the cheapest plan?`: that something can be filtered by plan is no answer."""
@@ -82,10 +84,8 @@ class AnswerFitness:
             return False
         if not _all_in(self._condition, said) or self._has_other_verb(passage):
             return False
-        if passage.kind == "told" and not self._yes_no and self._says_nothing_new(passage):
-            return False  # `Let us register a boat.` does not say what is needed to register one
-        if passage.kind == "told" and passage.source.startswith("task/") and self._tells:
-            return False  # what a task is for says nothing about the place where it is done
+        if passage.kind == "told" and self._tells_beside(passage):
+            return False
         if passage.kind not in ("told", "note"):  # a limit counts the characters of a text, nothing else
             return passage.kind != "limit" or self._length
         wants_some = self._choice or self._count
@@ -93,6 +93,16 @@ class AnswerFitness:
             ((wants_some or self._value) and self._lists_beside_others(passage))
             or (wants_some and self._asks_itself(passage))
         )
+
+    def _tells_beside(self, passage: KnowledgePassage) -> bool:
+        """Return whether what a passage tells is known from the question, or about something else."""
+        if not self._yes_no and self._says_nothing_new(passage):
+            return True  # `Let us register a boat.` does not say what is needed to register one
+        if passage.source.startswith("task/") and self._tells:
+            return True  # what a task is for says nothing about the place where it is done
+        named = _any_in(self._asked, split_words(passage.text))
+        # `Here you find Ada and Bea.` does not say what the place is for
+        return self._about and passage.source.startswith("segment/") and not named
 
     def _fits_steps(self, passage: KnowledgePassage, said: Sequence[str]) -> bool:
         """Return whether how a task is done may answer: not who does it, when, or how often, and not whether another is possible."""

@@ -75,6 +75,9 @@ DUE = KnowledgePassage(
     "Entry 2: one of Before due date, After due date (overdue).", "Choose Timing", "task/timing", "Choose Timing",
     label="Entry 2", kind="note",
 )  # fmt: skip
+SNOOZED = KnowledgePassage(
+    "Here you find Emily Rodriguez, Tom Bradley and Ana Gutierrez.", "Snoozed", "segment/tour_2", "Snoozed"
+)
 
 
 def fits(question: str, passage: KnowledgePassage) -> bool:
@@ -102,6 +105,7 @@ def fits(question: str, passage: KnowledgePassage) -> bool:
         ("What is a repeating invoice?", DELETE),  # how it is deleted is not what it is
         ("How do I change the voice?", VOICES),  # nothing is changed there
         ("Where do I change the due date?", DUE),  # an option is no place
+        ("What does snooze do?", SNOOZED),  # what is there now is not what it does
         ("Where can I see the invoices?", DELETE),  # how one is deleted is no place
         ("Which days can a campaign make calls on?", FIGURES),  # one item of a list
     ],
@@ -122,6 +126,7 @@ def test_what_shares_the_words_of_a_question_is_no_answer_yet(question, passage)
         ("How do I add a bank account?", LINK),  # `link` says the same
         ("How do I link a bank account?", LINK),
         ("Where do I link a bank account?", LINK),
+        ("What is in snoozed?", SNOOZED),
         ("How do I delete all messages?", EMPTY),
         ("Do you have repeating invoices?", TOUR),
         ("How do I change the voice?", VOICE),
