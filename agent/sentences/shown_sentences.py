@@ -98,8 +98,14 @@ def _is_lasting(shown: ShownSentence) -> bool:
         any(_squeezed(form) in text for form in (one, *list_forms(one).values()))
         or any(_squeezed(one) in map(_squeezed, list_forms(word).values()) for word in _spans(shown.sentence))
         for value in shown.values.values()
-        for one in ([value] if isinstance(value, str) else value)
+        for one in map(_without_initials, [value] if isinstance(value, str) else value)
     )
+
+
+def _without_initials(value: str) -> str:
+    """Return a name as a sentence says it: "Ada Lovelace" for "AL Ada Lovelace", as a page draws it beside a picture."""
+    first, _, name = value.partition(" ")
+    return name if name and first == "".join(word[0] for word in name.split()).upper() else value
 
 
 def _spans(sentence: str) -> list[str]:

@@ -83,6 +83,15 @@ def test_a_changing_word_beside_all_values_is_kept() -> None:
     assert bind_sentence(told.sentence, [made]).task is not None
 
 
+@pytest.mark.parametrize(("drawn", "kept"), [("CW Chen Wei", True), ("W Wei", True), ("X9 Chen Wei", False)])
+def test_a_changing_word_beside_a_name_that_the_page_draws_with_its_initials_is_kept(
+    drawn: str, kept: bool
+) -> None:
+    told = _shown("Assign Chen Wei to 'B-7', which currently has nobody.", person=drawn, boat="B-7")
+    made = add_shown_sentences(_workflow("person", "boat"), [told])
+    assert (bind_sentence(told.sentence, [made]).task is not None) is kept
+
+
 def test_a_sentence_without_a_needed_value_is_not_kept() -> None:
     made = add_shown_sentences(_workflow("name", "voice"), [_shown("Make one agent.", name="Ada")])
     assert bind_sentence("Make one agent.", [made]).task is None
