@@ -79,6 +79,8 @@ class Root:
     ids: dict[str, Element] = field(default_factory=dict)
     renamed: set[str] = field(default_factory=set)
     """The tags that some elements have under another name in the parser (`RENAMED_PREFIX`)."""
+    holder: object = None
+    """The object of the page: it lives as long as one of its elements."""
 
     labels: dict[int, list[Element]] | None = None
     """Label elements by the control they label, cached by `accessible_names.labels_of`."""

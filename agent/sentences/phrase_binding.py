@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agent.sentences.sentence_words import QUANTIFIERS, SMALL, split_verb, stem
+from agent.sentences.sentence_words import DETERMINERS, QUANTIFIERS, SMALL, split_verb, stem
 from agent.sentences.task_phrases import TaskPhrase
 from agent.sentences.value_texts import TaskInput, ValueText, read_value
 from agent.synthesis.utterances.utterance_words import UtteranceWord
@@ -112,7 +112,12 @@ class _PhraseReader:
         if said in self._known or (said == "new" and at == 0) or word.text.casefold() in ("new", "list"):
             self._noun = said if said in self._known else self._noun
             return at + 1
-        if self._label is not None and self._label.accept(ValueText(text=word.text, kind="word")) is not None:
+        before = self._words[at - 1].text.casefold() if at else ""
+        if (
+            self._label is not None
+            and before not in DETERMINERS  # "the epic of the issue": another noun
+            and self._label.accept(ValueText(text=word.text, kind="word")) is not None
+        ):
             self._bind(ValueText(text=word.text, kind="word"))
             return at + 1
         return None

@@ -25,6 +25,9 @@ _CHANGING = QUANTIFIERS | frozenset(
     ]
 )  # fmt: skip
 """Words that mean another thing at another time. Those that rank (`cheapest`) are in `kb_schema.ranked_values`."""
+_COUNTS = frozenset(["one", "single"])
+MOST_COUNTED = 3
+"""Words of what is counted before the colon with which it is told: "one line item:"."""
 _NOT_IN_TEMPLATES = re.compile(r"[{}|\ue000]")
 
 
@@ -90,16 +93,43 @@ def _is_complete(shown: ShownSentence, workflow: Workflow) -> bool:
 
 def _is_lasting(shown: ShownSentence) -> bool:
     """Whether a sentence means the same at any time: it says all values, or has no word that changes its meaning."""
-    said = {each.text.casefold() for each in split_words(shown.sentence) if not each.quoted}
-    if not said & _CHANGING and not any(map(read_ranking, said)):
+    if not _list_changing_words(shown):
         return True
     text = _squeezed(shown.sentence)
     return all(
         any(_squeezed(form) in text for form in (one, *list_forms(one).values()))
         or any(_squeezed(one) in map(_squeezed, list_forms(word).values()) for word in _spans(shown.sentence))
-        for value in shown.values.values()
-        for one in ([value] if isinstance(value, str) else value)
+        for one in map(_without_initials, _list_values(shown))
     )
+
+
+def _list_changing_words(shown: ShownSentence) -> list[str]:
+    """Return the words of a sentence that mean another thing at another time.
+
+    Not in names that are values ("the Other Revenue account"), and not a count of what is then told ("with one line item: ten hours").
+    """
+    words = drop_politeness(split_words(shown.sentence))
+    texts = ["" if each.quoted else each.text.casefold() for each in words]
+    names = [_squeezed(each) for each in _list_values(shown)]
+    found = []
+    for at, said in enumerate(texts):
+        after = texts[at + 1 : at + 2 + MOST_COUNTED]
+        told = said in _COUNTS and after[:1] != ["of"] and ":" in after
+        pairs = [" ".join(pair) for pair in (texts[at - 1 : at + 1], texts[at : at + 2]) if len(pair) > 1]
+        name = any(pair in each for pair in pairs for each in names)
+        if (said in _CHANGING or read_ranking(said)) and not name and not told:
+            found.append(said)
+    return found
+
+
+def _list_values(shown: ShownSentence) -> list[str]:
+    return [one for value in shown.values.values() for one in ([value] if isinstance(value, str) else value)]
+
+
+def _without_initials(value: str) -> str:
+    """Return a name as a sentence says it: "Ada Lovelace" for "AL Ada Lovelace", as a page draws it beside a picture."""
+    first, _, name = value.partition(" ")
+    return name if name and first == "".join(word[0] for word in name.split()).upper() else value
 
 
 def _spans(sentence: str) -> list[str]:

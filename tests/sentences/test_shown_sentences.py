@@ -83,6 +83,37 @@ def test_a_changing_word_beside_all_values_is_kept() -> None:
     assert bind_sentence(told.sentence, [made]).task is not None
 
 
+@pytest.mark.parametrize(
+    ("sentence", "kept"),
+    [
+        ("Create an invoice with one line item: 10 hours at $5.00 on the Other Revenue account.", True),
+        ("Add a single note: the boat leaks.", True),
+        ("Create an invoice with one line item.", False),
+        ("Delete one of these: the red boat and the blue one.", False),
+        ("Delete one boat of the Other list, as told below: the red.", False),
+        ("Move it to the other account.", False),
+        ("Next, save the boat.", False),
+        ("DELETE THE NEWEST BOAT.", False),
+        ("Delete The Other Boat.", False),
+        ("Delete the Other Boat in the list.", False),
+        ("Delete the Newest Boat in the list.", False),
+        ("Delete the Cheapest Boat in the list.", False),
+    ],
+)
+def test_a_count_that_is_told_and_a_name_mean_the_same_at_any_time(sentence: str, kept: bool) -> None:
+    made = add_shown_sentences(_workflow("thing"), [_shown(sentence, thing="215 - Other Revenue")])
+    assert (bind_sentence(sentence, [made]).task is not None) is kept
+
+
+@pytest.mark.parametrize(("drawn", "kept"), [("CW Chen Wei", True), ("W Wei", True), ("X9 Chen Wei", False)])
+def test_a_changing_word_beside_a_name_that_the_page_draws_with_its_initials_is_kept(
+    drawn: str, kept: bool
+) -> None:
+    told = _shown("Assign Chen Wei to 'B-7', which currently has nobody.", person=drawn, boat="B-7")
+    made = add_shown_sentences(_workflow("person", "boat"), [told])
+    assert (bind_sentence(told.sentence, [made]).task is not None) is kept
+
+
 def test_a_sentence_without_a_needed_value_is_not_kept() -> None:
     made = add_shown_sentences(_workflow("name", "voice"), [_shown("Make one agent.", name="Ada")])
     assert bind_sentence("Make one agent.", [made]).task is None

@@ -107,3 +107,14 @@ def test_an_input_that_a_preposition_names_keeps_its_label() -> None:
     told = bind_sentence("move the file from 'Inbox' to 'Archive'", [move]).task
     assert told is not None
     assert told.values == {"from": "Inbox", "to": "Archive"}
+
+
+def test_a_noun_behind_its_article_is_no_value() -> None:
+    remove = _workflow(
+        "remove_epic_label", 'Remove the label "{label}" from the epic "{epic}".', "label", "epic"
+    )
+    assert bind_sentence("Remove the epic from the issue 'Site docs'.", [remove]).task is None
+    assert bind_sentence("Remove the label from the issue 'Site docs'.", [remove]).task is None
+    told = bind_sentence("remove the label urgent from the epic 'Site docs'", [remove]).task
+    assert told is not None
+    assert told.values == {"label": "urgent", "epic": "Site docs"}

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from agent.synthesis.alignment.aligned_traces import RowKey
+from agent.synthesis.alignment.aligned_traces import AlignedCell, RowKey
 from agent.synthesis.patterns.extracted_patterns import (
     BranchPattern,
     ExtractedPatterns,
@@ -40,6 +40,21 @@ def infer_input_list_loop(
     evidence = f"each of {len(rounds)} rounds uses {told} of a person: as many rounds as there are values"
     rule = LoopRule("list", evidence, items=name, given=_lists(fields, single=single))
     return rule, _bound_to_items(body, items)
+
+
+def find_untold_values(body: ExtractedPatterns, rounds: Collection[RowKey]) -> list[AlignedCell]:
+    """Return the steps of a loop over rows, in each round of which a person gives another value; empty if there is none.
+
+    No input has these values: the first one would be entered in every row.
+    """
+    names = dict(_given_in_each(body, rounds))
+    return [
+        position.cells[row]
+        for position, info in body.parameterizable_steps
+        if any(each.name in names for each in info.bindings.values())
+        for row in sorted(rounds)
+        if row in position.cells
+    ]
 
 
 def _given_in_each(body: ExtractedPatterns, rounds: Collection[RowKey]) -> Iterator[tuple[str, RoundValues]]:

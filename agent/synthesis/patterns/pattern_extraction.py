@@ -46,7 +46,7 @@ from agent.synthesis.patterns.extracted_patterns import (
     OptionalInfo,
     PatternRefusal,
 )
-from agent.synthesis.patterns.input_list_loops import infer_input_list_loop
+from agent.synthesis.patterns.input_list_loops import find_untold_values, infer_input_list_loop
 from agent.synthesis.patterns.interruptions import is_interruption
 from agent.synthesis.patterns.loop_conditions import LoopConditionFinder, LoopPass, list_typed_texts
 from agent.synthesis.patterns.optional_fields import infer_given_condition, is_optional_field
@@ -482,6 +482,10 @@ class _Stretch:
         untold = find_untold_rows(found, deciding_rows) if rule.kind not in ("fixed", "unknown") else []
         if untold:
             rule = LoopRule("unknown", "each round acts on another row, and nothing tells which one is next")
+        elif rule.kind in ("collection", "pages", "until"):
+            untold = find_untold_values(found, deciding_rows)
+            if untold:
+                rule = LoopRule("unknown", "each round enters another value, and nothing tells which one")
         if rule.kind == "unknown":
             cells = untold or [
                 cell for position in body[:1] for cell in position.cells.values() if cell.row in deciding_rows

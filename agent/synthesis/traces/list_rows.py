@@ -60,11 +60,21 @@ def _is_data(row: Element, element: Element) -> bool:
     ):
         return False
     # In a form that is laid out as a list each field has its own label, or a name of its own.
-    return not (_is_typed(element) and (label_text(element) or _has_name_of_its_own(element, row)))
+    return not (
+        _is_typed(element)
+        and (label_text(element) or _has_label_beside(row) or _has_name_of_its_own(element, row))
+    )
 
 
 def _is_typed(element: Element) -> bool:
     return is_control(element) and role_of(element) in _TYPED
+
+
+def _has_label_beside(row: Element) -> bool:
+    """Whether a row is one field with a label that names no field: `<label>Phone</label><input>`."""
+    inside = list(row.descendants())
+    labels = [each for each in inside if each.tag == "label" and text_of(each, everything=True).strip()]
+    return len(labels) == 1 and sum(map(_is_typed, inside)) == 1
 
 
 def _has_name_of_its_own(field: Element, row: Element) -> bool:

@@ -6,6 +6,7 @@ import re
 from collections import OrderedDict
 from functools import cached_property
 from html import unescape
+from weakref import WeakValueDictionary
 
 from kb_schema.conditions import BaseCondition
 from kb_schema.execution_traces import TraceStep
@@ -33,6 +34,8 @@ class TracePage:
         title = _TITLE.search(html)
         said = " ".join(unescape(title[1]).split()) if title else ""
         self.stored = StoredPage(PageSnapshot(url=url, title=said, html=html, annotated=True))
+        for root in self.stored.roots:
+            root.holder = self
 
     @cached_property
     def selectors(self) -> PageSelectors:
@@ -82,12 +85,25 @@ class _TraceElementScope:
         return reference if isinstance(reference, Selector) else Selector.model_validate(reference)
 
 
+def _parse(html: str, url: str) -> TracePage | None:
+    """Return the page; None if it cannot be parsed."""
+    try:
+        page = TracePage(html, url)
+    except PageRefused:
+        return None
+    return page if page.stored.roots else None
+
+
 class TracePages:
-    """A cache of the most recently used pages, by HTML, with one representative page per address."""
+    """A cache of the most recently used pages, by HTML, with one representative page per address.
+
+    A page of which somebody has an element stays the same page: elements are compared by identity.
+    """
 
     def __init__(self, most: int = MOST_KEPT) -> None:
         self._most = most
         self._kept: OrderedDict[tuple[str, str], TracePage | None] = OrderedDict()
+        self._alive: WeakValueDictionary[tuple[str, str], TracePage] = WeakValueDictionary()
         self._standing: dict[str, TracePage] = {}
         self._profiles: dict[tuple[int, str], PageProfile] = {}
 
@@ -99,12 +115,11 @@ class TracePages:
         if key in self._kept:
             self._kept.move_to_end(key)
             return self._kept[key]
-        try:
-            page: TracePage | None = TracePage(html, url or "")
-            if page is not None and not page.stored.roots:
-                page = None
-        except PageRefused:
-            page = None
+        page = self._alive.get(key)
+        if page is None:
+            page = _parse(html, url or "")
+        if page is not None:
+            self._alive[key] = page
         self._kept[key] = page
         while len(self._kept) > self._most:
             self._kept.popitem(last=False)

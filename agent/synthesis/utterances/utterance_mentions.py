@@ -29,7 +29,7 @@ from agent.synthesis.utterances.value_forms import FIRST_WORD, list_untold_parts
 from kb_schema.execution_traces import ExecutionTrace, TraceStep
 from kb_schema.selectors import Selector, Strategy, ValueStrategy
 from kb_schema.templates import as_text, xpath_literal
-from web_pages.accessible_names import label_text, name_of
+from web_pages.accessible_names import label_text, labels_of, name_of
 from web_pages.element_tree import Element
 from web_pages.page_texts import squeeze, text_of
 
@@ -189,6 +189,7 @@ def list_element_names(element: Element | None) -> list[str]:
     told = (
         text_of(element, everything=True),
         label_text(element),
+        *(text_of(each, everything=True) for each in labels_of(element)),  # as selectors compare it
         name_of(element),
         *list_data_attributes(element).values(),
     )

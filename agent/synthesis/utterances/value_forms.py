@@ -46,6 +46,8 @@ _TELEPHONE = re.compile(r"\+?[\d\s().-]*[\s().-][\d\s().-]*")
 _LEAST_DIGITS, _MOST_DIGITS = 7, 15
 _NAME = re.compile(r"([^\W\d_]+(?:['\u2019-][^\W\d_]+)*) ([^\W\d_]+(?:['\u2019-][^\W\d_]+)*)")
 _COUNTED = re.compile(r"(\d+) [^\W\d_][^\d]*")
+_SCOPES = re.compile(r"(?<=\w)(?:::|\s*[\u203a\u00bb\u2192]\s*|\s+[>|/]\s+)(?=\w)")
+"""What stands between the parts of one name that a page draws beside each other: `type::bug`, `Europe > Spain`."""
 _OWNING = re.compile(r"(.*\w)['\u2019]s")
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 
@@ -187,6 +189,18 @@ def _first_word(text: str) -> str | None:
     """Return the first word in small letters, if it has only letters: "reply" for "Reply"."""
     word = text.split(maxsplit=1)[0].rstrip(".,:;!?") if text.strip() else ""
     return word.casefold() if word.isalpha() else None
+
+
+@register_form("joined")
+def _joined(text: str) -> str:
+    """Return "typebug" for "type::bug": a page that draws the parts as two has no mark between them."""
+    return _SCOPES.sub("", text)
+
+
+@register_form("spaced")
+def _spaced(text: str) -> str:
+    """Return "type bug" for "type::bug"."""
+    return _SCOPES.sub(" ", text)
 
 
 def _dated(pattern: str) -> ValueForm:
