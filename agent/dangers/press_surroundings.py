@@ -131,12 +131,10 @@ def _harm_of_sending(name: str, around: PressSurroundings) -> tuple[Danger, str]
 
 def _harm_of_form(_name: str, around: PressSurroundings) -> tuple[Danger, str] | None:
     """Return the harm by where the form goes, how, what its hidden fields and choices say, and whether it takes a card."""
-    danger = find_danger_in_address(around.action) if around.action else None
-    if danger is not None and danger[0] in _HARM:
-        return danger[0], f"its form goes to {danger[1]}"
-    method = around.method.casefold()
-    if method not in _SAFE_METHODS:
-        return "deletes" if method == "delete" else "submits", f"by {around.method.upper()[:20]}"
+    if (sent := find_harm_in_request(around.method, around.action)) is not None:
+        return sent[0], f"its form goes to {sent[1]}"
+    if around.method.casefold() not in _SAFE_METHODS:
+        return "submits", f"by {around.method.upper()[:20]}"
     deed = find_harm_in_words(around.deed) if around.deed else None
     if deed is not None:
         return deed[0], f"its form says {around.deed!r}"
@@ -144,6 +142,14 @@ def _harm_of_form(_name: str, around: PressSurroundings) -> tuple[Danger, str] |
         if (harm := find_harm_in_choice(each)) is not None:
             return harm[0], f"{each!r} is chosen in its form"
     return ("pays", "its form asks for a card") if around.card else None
+
+
+def find_harm_in_request(method: str, address: str) -> tuple[Danger, str] | None:
+    """Return the harm of sending something, by its address and its method; None if they say none."""
+    danger = find_danger_in_address(address) if address else None
+    if danger is not None and danger[0] in _HARM:
+        return danger
+    return ("deletes", "DELETE") if method.casefold() == "delete" else None
 
 
 def _harm_of_title(_name: str, around: PressSurroundings) -> tuple[Danger, str] | None:

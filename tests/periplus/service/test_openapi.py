@@ -26,6 +26,8 @@ from tests.periplus.service.visits.visit_support import FLOW, Puppets
 
 HERE = Path(__file__).parent
 SCENARIOS = os.environ.get("PERIPLUS_TEST_SCENARIOS", "40")
+LONGEST_WAIT_S = "70"
+"""Of an answer: `wait` may be 60."""
 LINKS = 10
 """Links that a stateful run follows at least; it was 16 and 17 of 63 (19 are stated, the others inferred), and 4 without hooks."""
 
@@ -104,7 +106,8 @@ async def _schemathesis(service, folder, *options: str, hooks: str = "") -> str:
     program = Path(sys.executable).with_name("schemathesis")
     run = await asyncio.create_subprocess_exec(
         program, "--config-file", HERE / "schemathesis.toml", "--no-color", "run",
-        f"{service.url}/api/openapi.json", "--header", f"X-API-Key: {KEY}", "--checks", "all", *options,
+        f"{service.url}/api/openapi.json", "--header", f"X-API-Key: {KEY}", "--checks", "all",
+        "--request-timeout", LONGEST_WAIT_S, *options,
         cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         env={**os.environ, "PYTHONWARNINGS": "ignore", "SCHEMATHESIS_HOOKS": hooks, "PYTHONPATH": str(HERE)},
     )  # fmt: skip
@@ -136,6 +139,9 @@ class Done:
 
     async def done(self):
         return JobOutcome(outcome="success")
+
+    async def stop(self, *, leave):
+        """It is over in a moment."""
 
 
 class AnyFlow(Puppets):
