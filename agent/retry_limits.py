@@ -119,8 +119,8 @@ PAGE_EVENTS_S = 10.0
 
 PAGE_LINES = 3_000
 PAGE_LINE_CHARACTERS = 4_000_000
-"""Lines on the console, and their characters, of a page with its frames and workers, or of a service worker; with more the page is
-ended. Lines of documents are limited where they are written (`agent/page/js/6_console.js`); those of workers cannot be."""
+"""Lines on the console, and their characters, of a page with its frames and workers; with more the page is ended. Nothing hears those of
+service workers. Lines of documents are limited where they are written (`agent/page/js/6_console.js`); those of workers cannot be."""
 
 PAGE_MEMORY_MB = 2_000
 """Resident memory of one process of the browser, in MB; pages of a process beyond it are ended. Default of PERIPLUS_PAGE_MEMORY.
