@@ -19,7 +19,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from playwright.async_api import Browser
 from playwright.async_api import Error as PlaywrightError
 
-from agent.browser.browser_life import is_alive
+from agent.browser.browser_life import is_alive, wait_until_usable
 from agent.browser.browser_profile import Engine
 from agent.errors import AgentError
 from agent.events import Event
@@ -144,7 +144,7 @@ class _RestartableBrowser:
     async def get(self) -> Browser:
         """Return a connected browser. Raises `UserError` if none starts."""
         async with self._starting:
-            if self._browser is None or not is_alive(self._browser):
+            if self._browser is None or not await wait_until_usable(self._browser):
                 self._browser = await self._stack.enter_async_context(
                     start_browser(options=self._options, engine=self._engine)
                 )

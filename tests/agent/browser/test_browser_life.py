@@ -29,7 +29,7 @@ WRAPPER = """#!/bin/sh
 
 
 def _processes(browser) -> BrowserProcesses:
-    return browser_life._PROCESSES[browser]
+    return browser_life._WATCHED[browser].processes
 
 
 @pytest.fixture
@@ -79,6 +79,16 @@ async def test_of_several_pages_none_is_blamed_for_the_browser(impatient, own):
         async with page_deadline(pages[0], 60.0, "the test"):
             await pages[0].title()
     assert read_end_reason(own) is None
+
+
+async def test_a_page_is_not_blamed_if_another_one_was_open_since_the_last_answer(own):
+    other = await own.new_context()
+    page = await (await own.new_context()).new_page()
+    await other.close()
+    browser_life.end_browser(own, "ended by the test")
+    with pytest.raises(DriverError, match="closed"):
+        async with page_deadline(page, 60.0, "the test"):
+            await page.title()
 
 
 async def test_a_browser_that_answers_is_left_alone(monkeypatch):
