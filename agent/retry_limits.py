@@ -96,8 +96,8 @@ REPORT_ATTEMPTS = 2
 PAGE_ANSWER_S = 30.0
 """Seconds without a sign of life after which a page is ended. Applied by `agent.page.page_watchdog`."""
 
-BROWSER_ANSWER_S = 60.0
-"""Seconds without an answer of the browser itself after which it is ended with its driver, and a new one is started. Longer than
+BROWSER_ANSWER_S = 120.0
+"""Seconds without an answer of the browser itself after which it is ended with its driver, and a new one is started. Much longer than
 `PAGE_ANSWER_S`, so that a page that is the cause is ended first. Applied by `agent.browser.browser_life`."""
 
 PAGE_CALL_S = 60.0
