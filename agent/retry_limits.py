@@ -96,12 +96,16 @@ REPORT_ATTEMPTS = 2
 PAGE_ANSWER_S = 30.0
 """Seconds without a sign of life after which a page is ended. Applied by `agent.page.page_watchdog`."""
 
+BROWSER_ANSWER_S = 120.0
+"""Seconds without an answer of the browser itself after which it is ended with its driver, and a new one is started. Much longer than
+`PAGE_ANSWER_S`, so that a page that is the cause is ended first. Applied by `agent.browser.browser_life`."""
+
 PAGE_CALL_S = 60.0
 """Seconds that the answer to one call of a script in a page may take; then the page is ended. A page can answer the
 watchdog and yet never answer a call. Applied by `agent.page.in_page_library`."""
 
 PAGE_PINGS = 6
-"""Signs of life that a page is asked for within `PAGE_ANSWER_S`."""
+"""Signs of life that a page is asked for within `PAGE_ANSWER_S`, and a browser within `BROWSER_ANSWER_S`."""
 
 STEP_DIALOGS = 50
 """Dialogs of one step after which its page is ended. Applied by `agent.page.page_side_effects`."""
@@ -115,8 +119,8 @@ PAGE_EVENTS_S = 10.0
 
 PAGE_LINES = 3_000
 PAGE_LINE_CHARACTERS = 4_000_000
-"""Lines on the console, and their characters, of a page with its frames and workers, or of a service worker; with more the page is
-ended. Lines of documents are limited where they are written (`agent/page/js/6_console.js`); those of workers cannot be."""
+"""Lines on the console, and their characters, of a page with its frames and workers; with more the page is ended. Nothing hears those of
+service workers. Lines of documents are limited where they are written (`agent/page/js/6_console.js`); those of workers cannot be."""
 
 PAGE_MEMORY_MB = 2_000
 """Resident memory of one process of the browser, in MB; pages of a process beyond it are ended. Default of PERIPLUS_PAGE_MEMORY.

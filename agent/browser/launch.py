@@ -6,17 +6,23 @@ handled elsewhere.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import shutil
 import subprocess
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from playwright.async_api import Error as DriverError
+
+from agent.browser.browser_life import end_browser, watch_answers
+from agent.browser.browser_processes import find_processes
 from agent.browser.browser_profile import VIEWPORT, Engine, SandboxMode
 from agent.browser.memory_watch import MemoryLimits, watch_memory
 from kb_schema.operating_system import is_root
@@ -126,7 +132,7 @@ async def launch(
     browser = await playwright.chromium.launch(
         **_chromium_options(settings, headless=headless), slow_mo=settings.slow_mo_ms
     )
-    await watch_memory(browser, limits)
+    await _watch(browser, limits, settings)
     return browser
 
 
@@ -155,8 +161,19 @@ async def launch_profile(
         viewport=None if fills_window else {"width": width, "height": height},
     )
     if context.browser is not None:
-        await watch_memory(context.browser, limits)
+        await _watch(context.browser, limits, settings)
     return context
+
+
+async def _watch(browser: Browser, limits: MemoryLimits, settings: LaunchSettings) -> None:
+    """End what takes too much memory, and the browser when it does not answer; nothing where its processes cannot be read."""
+    with suppress(DriverError):  # it is gone already; what uses it finds that out
+        async with asyncio.timeout(settings.timeout_s):
+            session = await browser.new_browser_cdp_session()
+            processes = await find_processes(session)
+        if processes is not None:
+            watch_memory(browser, processes, limits, partial(end_browser, browser))
+            watch_answers(browser, session, processes)
 
 
 def _chromium_options(settings: LaunchSettings, *, headless: bool) -> dict[str, Any]:

@@ -9,20 +9,24 @@ whose process was ended tells it by crashing (`agent.page.page_watchdog`).
 from __future__ import annotations
 
 import os
-import signal
-import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from playwright.async_api import Error as DriverError
-
 from agent import retry_limits
+from agent.browser.browser_processes import (
+    MB,
+    BrowserProcesses,
+    Process,
+    end_process,
+    read_family,
+    read_process,
+)
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser
@@ -35,7 +39,6 @@ SETTLE_S = 5.0
 """How long the browser may take to pass on what an ended page had sent, before the next page counts as the cause."""
 TOLD_S = 120.0
 """How long after the end of a process a crash of a page is explained by it: the driver may be busy until then."""
-_MB: Final = 2**20
 
 
 class MemoryLimitInvalid(ValueError):
@@ -64,29 +67,26 @@ class MemoryLimits:
         )
 
 
-class _Process(NamedTuple):
-    pid: int
-    shows_pages: bool
-    mb: int
-    cpu: int
-    """Clock ticks of processor time so far."""
-
-
 class MemoryWatch:
     """Looks at one browser's processes until it is stopped or the browser is gone.
 
     A process of pages beyond its limit is ended. If another process is beyond it (the browser itself, the driver, network, graphics), the page
     that computed most since the last look is the cause: such processes only grow by what pages send. If that does not
-    help, and at twice the limit, the process is ended itself; of the browser and the driver, the browser.
+    help, and at twice the limit, the process is ended itself; with the driver the browser, which nobody could use then.
     """
 
-    def __init__(self, pid: int, limits: MemoryLimits) -> None:
-        self._pid, self._limits = pid, limits
-        self._driver = _read_parent(pid)
+    def __init__(
+        self,
+        processes: BrowserProcesses,
+        limits: MemoryLimits,
+        tell: Callable[[str], None] = lambda _reason: None,
+    ) -> None:
+        """`tell` gets the reason when the whole browser is to be ended, in the thread that looks, and ends it."""
+        self._processes, self._limits, self._tell = processes, limits, tell
         self._stopped = threading.Event()
         self._cpu: dict[int, int] = {}
         self._ended_s, self._reason = float("-inf"), ""
-        self._waits_until_s = float("-inf")
+        self._waits_until_s, self._driver_mb = float("-inf"), 0
         self.peak_mb = 0
         """The most that all processes had together at a look."""
 
@@ -104,13 +104,13 @@ class MemoryWatch:
 
     def _run(self) -> None:
         while not self._stopped.wait(LOOK_S):
-            found = list(_read_family(self._pid))
+            found = list(read_family(self._processes.browser))
             if not found:
                 return
-            driver = _read_process(self._driver)
+            driver = read_process(self._processes.driver)
             self.look([*found, driver] if driver is not None else found)
 
-    def look(self, found: list[_Process]) -> None:
+    def look(self, found: list[Process]) -> None:
         """Judge the processes as they are now."""
         limit = self._limits.process_mb
         total = sum(each.mb for each in found)
@@ -131,31 +131,33 @@ class MemoryWatch:
                 f"the browser took more than {self._limits.browser_mb} MB of memory, most of it this page's process",
             )
 
-    def _end_cause(self, large: _Process, busiest: list[_Process]) -> None:
+    def _end_cause(self, large: Process, busiest: list[Process]) -> None:
         """End the page that fills the memory of another process, or that process."""
+        is_driver = large.pid == self._processes.driver
         if not self._may_end_more():
             return
         if busiest and large.mb <= 2 * self._limits.process_mb:
+            if is_driver and large.mb <= self._driver_mb:
+                return  # it passes on what an ended page had sent: no other page is the cause
+            self._driver_mb = large.mb if is_driver else self._driver_mb
             reason = f"a process of the browser took more than {self._limits.process_mb} MB of memory, and this page was the busiest"
             self._end_pages(busiest[0], reason)
             return
-        pid = self._pid if large.pid == self._driver else large.pid
-        import structlog  # noqa: PLC0415 - nothing is ended as a rule
+        reason = f"a process of the browser took more than {2 * self._limits.process_mb} MB of memory"
+        self._note(reason)
+        if is_driver or large.pid == self._processes.browser:
+            self._tell(f"{reason}; the browser was ended")
+        else:
+            end_process(large.pid)
 
-        structlog.get_logger(__name__).error(
-            "browser_process_ended", pid=pid, mb=large.mb, limit_mb=self._limits.process_mb
-        )
-        self._note(f"a process of the browser took more than {2 * self._limits.process_mb} MB of memory")
-        _kill(pid)
-
-    def _end_pages(self, process: _Process, reason: str) -> None:
+    def _end_pages(self, process: Process, reason: str) -> None:
         self._note(f"{reason}; the page was ended")
         import structlog  # noqa: PLC0415 - nothing is ended as a rule
 
         structlog.get_logger(__name__).warning(
             "page_process_ended", pid=process.pid, mb=process.mb, reason=reason
         )
-        _kill(process.pid)
+        end_process(process.pid)
 
     def _may_end_more(self) -> bool:
         return time.monotonic() >= self._waits_until_s
@@ -168,18 +170,13 @@ class MemoryWatch:
 _WATCHES: WeakKeyDictionary[Browser, MemoryWatch] = WeakKeyDictionary()
 
 
-async def watch_memory(browser: Browser, limits: MemoryLimits) -> None:
-    """Watch a Chromium that this process started until it is closed; do nothing where its processes cannot be read."""
-    if sys.platform != "linux" or not (limits.process_mb or limits.browser_mb):
+def watch_memory(
+    browser: Browser, processes: BrowserProcesses, limits: MemoryLimits, tell: Callable[[str], None]
+) -> None:
+    """Watch a Chromium that this process started until it is closed. `tell`: see `MemoryWatch`."""
+    if not (limits.process_mb or limits.browser_mb):
         return
-    try:
-        session = await browser.new_browser_cdp_session()
-        processes = (await session.send("SystemInfo.getProcessInfo"))["processInfo"]
-        await session.detach()
-    except DriverError:  # it is gone already; whoever uses it finds that out
-        return
-    watch = MemoryWatch(next(each["id"] for each in processes if each["type"] == "browser"), limits)
-    _WATCHES[browser] = watch
+    watch = _WATCHES[browser] = MemoryWatch(processes, limits, tell)
     browser.on("disconnected", lambda _browser: watch.stop())
     watch.start()
 
@@ -206,42 +203,4 @@ def _read_machine_mb() -> int:
         known.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     with suppress(OSError, ValueError):  # cgroup v2; "max" is no number
         known.append(int(Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii")))
-    return min(known, default=0) // _MB
-
-
-def _read_family(pid: int) -> Iterator[_Process]:
-    """Yield a process and all below it; nothing if it is gone."""
-    waiting = [pid]
-    while waiting:
-        if (found := _read_process(waiting.pop())) is None:
-            continue
-        yield found
-        for task in Path(f"/proc/{found.pid}/task").glob("*/children"):
-            with suppress(OSError):
-                waiting += map(int, task.read_text(encoding="ascii").split())
-
-
-def _read_process(pid: int) -> _Process | None:
-    folder = Path(f"/proc/{pid}")
-    try:
-        resident = int((folder / "statm").read_text(encoding="ascii").split()[1])
-        fields = (folder / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
-        command = (folder / "cmdline").read_bytes()
-    except (OSError, IndexError):
-        return None
-    if fields[0] == "Z":
-        return None
-    mb = resident * os.sysconf("SC_PAGE_SIZE") // _MB
-    return _Process(pid, b"--type=renderer" in command, mb, int(fields[11]) + int(fields[12]))
-
-
-def _read_parent(pid: int) -> int:
-    try:
-        return int(Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[1])
-    except OSError:
-        return 0
-
-
-def _kill(pid: int) -> None:
-    with suppress(ProcessLookupError, PermissionError):
-        os.kill(pid, signal.SIGKILL)
+    return min(known, default=0) // MB

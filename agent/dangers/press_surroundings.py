@@ -26,6 +26,8 @@ _LONGEST_TEXT = 80
 """Words of a title or a dialog that are looked at."""
 _SHORT_TEXT = 25
 """Words of a dialog that asks one thing: each of its buttons answers it, whatever it is called."""
+_ASKING = frozenset("?？؟;")  # noqa: RUF001 - Chinese and Japanese
+"""Signs of a question. (Greek has the semicolon.)"""
 _ENDINGS = (("s", ""), ("d", ""), ("ed", ""), ("ing", ""), ("ing", "e"), ("ion", "e"))
 
 
@@ -44,6 +46,10 @@ class PressSurroundings:
     """What hidden fields of that form say it does, such as `@action=retire`."""
     dialog: str = ""
     """The text of the dialog around it, without that of its controls."""
+    layers: str = ""
+    """The texts of what is laid over the page around it without being a dialog by its markup, a line each."""
+    described: str = ""
+    """What its own description says (`aria-describedby`)."""
     chosen: str = ""
     """What is chosen in that form, a line each: options of lists, boxes that are ticked."""
     heading: str = ""
@@ -77,7 +83,7 @@ async def read_surroundings(
 def find_harm_around(name: str, around: PressSurroundings) -> tuple[Danger, str] | None:
     """Return the danger that the surroundings of a press tell, and what shows it; None if they tell none.
 
-    The dialog around a control counts if its own name only agrees, such as `OK`, or if it has none; in a dialog with a short
+    The dialog around a control, or a layer over the page, counts if its own name only agrees, such as `OK`, or if it has none; in a dialog with a short
     text, each name counts that does not decline, such as `Cancel`. Both are words of `dangers.yaml`, in many languages.
     """
     told = (
@@ -91,6 +97,7 @@ def find_harm_around(name: str, around: PressSurroundings) -> tuple[Danger, str]
             _harm_of_column,
             _harm_of_heading,
             _harm_of_dialog,
+            _harm_of_layers,
         )
     )
     return next((harm for harm in told if harm is not None), None)
@@ -124,12 +131,10 @@ def _harm_of_sending(name: str, around: PressSurroundings) -> tuple[Danger, str]
 
 def _harm_of_form(_name: str, around: PressSurroundings) -> tuple[Danger, str] | None:
     """Return the harm by where the form goes, how, what its hidden fields and choices say, and whether it takes a card."""
-    danger = find_danger_in_address(around.action) if around.action else None
-    if danger is not None and danger[0] in _HARM:
-        return danger[0], f"its form goes to {danger[1]}"
-    method = around.method.casefold()
-    if method not in _SAFE_METHODS:
-        return "deletes" if method == "delete" else "submits", f"by {around.method.upper()[:20]}"
+    if (sent := find_harm_in_request(around.method, around.action)) is not None:
+        return sent[0], f"its form goes to {sent[1]}"
+    if around.method.casefold() not in _SAFE_METHODS:
+        return "submits", f"by {around.method.upper()[:20]}"
     deed = find_harm_in_words(around.deed) if around.deed else None
     if deed is not None:
         return deed[0], f"its form says {around.deed!r}"
@@ -139,8 +144,16 @@ def _harm_of_form(_name: str, around: PressSurroundings) -> tuple[Danger, str] |
     return ("pays", "its form asks for a card") if around.card else None
 
 
+def find_harm_in_request(method: str, address: str) -> tuple[Danger, str] | None:
+    """Return the harm of sending something, by its address and its method; None if they say none."""
+    danger = find_danger_in_address(address) if address else None
+    if danger is not None and danger[0] in _HARM:
+        return danger
+    return ("deletes", "DELETE") if method.casefold() == "delete" else None
+
+
 def _harm_of_title(_name: str, around: PressSurroundings) -> tuple[Danger, str] | None:
-    return _find_harm_in_text(around.title)
+    return _find_harm_in_text(around.title) or _find_harm_in_text(around.described)
 
 
 def _harm_of_column(name: str, around: PressSurroundings) -> tuple[Danger, str] | None:
@@ -159,6 +172,24 @@ def _harm_of_heading(name: str, around: PressSurroundings) -> tuple[Danger, str]
 
 def _harm_of_dialog(name: str, around: PressSurroundings) -> tuple[Danger, str] | None:
     return find_harm_of_question(around.dialog) if around.dialog and _answers(name, around.dialog) else None
+
+
+def _harm_of_layers(name: str, around: PressSurroundings) -> tuple[Danger, str] | None:
+    """Return what a layer over the page says, as a dialog does. One that asks nothing may be a panel or a menu: there only words
+    count that say a deed of a link, too.
+    """
+    for text in around.layers.splitlines():
+        if not _answers(name, text):
+            continue
+        asks = not _ASKING.isdisjoint(text)
+        harm = (
+            find_harm_of_question(text)
+            if asks
+            else _find_harm_in_text(text, pressed=False) or find_harm_in_dialog(text)
+        )
+        if harm is not None:
+            return harm
+    return None
 
 
 def find_harm_of_question(text: str) -> tuple[Danger, str] | None:

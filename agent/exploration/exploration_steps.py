@@ -15,6 +15,7 @@ from playwright.async_api import Browser, BrowserContext, Page, StorageState
 from playwright.async_api import Error as DriverError
 from pydantic import ValidationError
 
+from agent.browser.browser_life import is_alive
 from agent.exploration import exploration_events
 from agent.exploration.exploration_record import AttemptKind, ExplorationRecord
 from agent.exploration.exploration_state import PageNovelty
@@ -126,7 +127,7 @@ class ExplorationStepRunner:
             elif not self.rules.over():
                 self.ledger.lose(step.page, self._instead)
         except (PageError, DriverError, TimeoutError, ValidationError) as error:
-            if not self._browser.is_connected():
+            if not is_alive(self._browser):
                 raise
             await self._give_up(step, error)
 

@@ -15,6 +15,7 @@ from playwright.async_api import Browser, BrowserContext
 from playwright.async_api import Error as DriverError
 from pydantic import ValidationError
 
+from agent.browser.browser_life import is_alive
 from agent.exploration.exploration_record import ExplorationRecord
 from agent.exploration.exploration_state import PageNovelty
 from agent.exploration.frontier import ExplorationStep
@@ -61,7 +62,7 @@ class IsolatedPress:
                 arrival = await tab.use(step.offer, look)
                 await self._record(step, arrival, look, sends=bool(guard.list_writes()))
         except (PageError, DriverError, TimeoutError, ValidationError) as error:
-            if not browser.is_connected():
+            if not is_alive(browser):
                 raise
             failed = AttemptResult("error", session.pages[0] if session.pages else await session.new_page())
             self._write(step, failed, None, f"{failure}: {error}")

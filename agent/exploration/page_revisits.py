@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from playwright.async_api import Error as DriverError
 from pydantic import ValidationError
 
+from agent.browser.browser_life import is_alive
 from agent.exploration.exploration_record import PageContent
 from agent.exploration.exploration_steps import ExplorationStepRunner
 from agent.exploration.pages.matching_offers import is_known_page, keep_offer_ids
@@ -49,7 +50,7 @@ async def revisit_page(hands: ExplorationStepRunner, page: ExplorationPage) -> P
         return _told(page, "not_found", status, str(reason))
     except (PageError, DriverError, TimeoutError, ValidationError) as error:
         tab = await hands.tab.page()
-        if tab.context.browser is not None and not tab.context.browser.is_connected():
+        if tab.context.browser is not None and not is_alive(tab.context.browser):
             raise
         await hands.tab.close()
         return _told(page, "not_found", status, str(error) or "the page did not respond")

@@ -17,6 +17,7 @@ from pathlib import Path
 from playwright.async_api import Error as DriverError
 from playwright.async_api import Frame, Page, Playwright, async_playwright
 
+from agent.browser.browser_life import close_browser
 from agent.browser.launch import launch
 from agent.healing.element_reveal import wait_for_idle
 from agent.healing.fingerprint_comparison import compare_fingerprints
@@ -142,7 +143,7 @@ async def _answer_from_trace(
         renames = () if known is not None else await find_recorded_renames(failed)
         found = await find_locator_candidates(page, failed, known=known, stored=True, renames=renames)
     finally:
-        await browser.close()
+        await close_browser(browser)
     if not found.candidates:
         return RaiseFailure(found.reason, failed.evidence)
     return SubstituteLocator(found.candidates[0], failed.evidence, found.candidates[1:])

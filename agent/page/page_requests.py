@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 
+from playwright.async_api import Error as DriverError
 from playwright.async_api import Page, Request
 
 from agent.page.page_listeners import listen_once
@@ -19,6 +20,16 @@ _LONGEST_S = 3.0
 """Seconds after which a request is taken for one that is held open, such as a long poll."""
 _LONGEST_PAUSE_S = 2.0
 """Seconds that a search may wait for more keys: mostly 0.2 to 0.5, in one application 1."""
+
+
+def is_page_document(request: Request) -> bool:
+    """Whether it requests the document of a page, not of a frame."""
+    if not request.is_navigation_request():
+        return False
+    try:
+        return request.frame.parent_frame is None
+    except DriverError:  # the page is still being opened
+        return True
 
 
 @dataclass

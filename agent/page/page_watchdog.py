@@ -17,18 +17,16 @@ from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
 import structlog
-from playwright.async_api import BrowserContext, CDPSession, ConsoleMessage, Page, Worker
+from playwright.async_api import BrowserContext, CDPSession, ConsoleMessage, Page
 from playwright.async_api import Error as DriverError
 
 from agent import retry_limits
+from agent.browser import browser_life
 from agent.browser.memory_watch import read_memory_reason
 from agent.page.errors import PageGone
 
 CRASH_S = 3.0
 """How long the browser may take to kill a renderer; it sends no answer when it does."""
-CLOSE_S = 15.0
-"""How long the browser may take to close a context. After that nothing waits for it."""
-
 _COUNTED: tuple[Any, ...] = (
     "pageerror",
     "request",
@@ -57,7 +55,7 @@ _log = structlog.get_logger(__name__)
 
 def watch_context(context: BrowserContext, *, answer_s: float = retry_limits.PAGE_ANSWER_S) -> None:
     """End every page of the context, also later ones, that gives no sign of life for `answer_s` seconds or sends more events
-    or console lines within `PAGE_EVENTS_S` than `agent.retry_limits` has. Service workers have no page: all pages are ended.
+    or console lines within `PAGE_EVENTS_S` than `agent.retry_limits` has.
     """
     tasks: set[asyncio.Task[None]] = set()
 
@@ -77,19 +75,14 @@ def watch_context(context: BrowserContext, *, answer_s: float = retry_limits.PAG
         for watching in (_watch(page, answer_s), _count(page)):
             page.once("close", partial(_cancel, do(watching)))
 
-    def start_worker(worker: Worker) -> None:
-        count = _EventCount(lambda reason: do(_end_workers(context, reason)))
-        worker.on("console", count.note_line)
-
     context.on("page", start)
-    context.on("serviceworker", start_worker)
     for page in context.pages:
         start(page)
 
 
 def read_end_reason(page: Page) -> str | None:
-    """Return why a page was ended; None if it was not."""
-    return _ENDED.get(page)
+    """Return why a page was ended, alone or with its browser; None if it was not."""
+    return _ENDED.get(page) or browser_life.read_end_reason(page.context.browser)
 
 
 def hear_until_ended(page: Page, event: Any, heard_by: Callable[..., Any]) -> None:
@@ -142,9 +135,9 @@ def _note_crash(page: Page) -> None:
 
 
 async def close_context(context: BrowserContext) -> None:
-    """Close a context; return after `CLOSE_S` seconds, also if it did not close or the browser is gone."""
+    """Close a context; return after `browser_life.CLOSE_S` seconds, also if it did not close or the browser is gone."""
     with suppress(DriverError, TimeoutError):
-        async with asyncio.timeout(CLOSE_S):
+        async with asyncio.timeout(browser_life.CLOSE_S):
             await context.close()
 
 
@@ -235,18 +228,6 @@ class _EventCount:
                 f"the page sent more than {retry_limits.PAGE_EVENTS} events (errors, requests, frames, sockets, workers, downloads)"
                 f" within {retry_limits.PAGE_EVENTS_S:.0f} s and was ended"
             )
-
-
-async def _end_workers(context: BrowserContext, reason: str) -> None:
-    """Stop the context's service workers, which outlive the pages, and end its pages."""
-    for page in context.pages:
-        with suppress(DriverError, TimeoutError):
-            async with asyncio.timeout(CRASH_S):
-                session = _SESSIONS.get(page) or await context.new_cdp_session(page)
-                await session.send("ServiceWorker.enable")
-                await session.send("ServiceWorker.stopAllWorkers")
-    for page in context.pages:
-        await end_page(page, reason)
 
 
 def _cancel(task: asyncio.Task[None], _page: Page) -> None:

@@ -21,6 +21,7 @@ from agent.dangers.press_surroundings import (
 )
 from agent.locators.page_index import IndexedElement
 from agent.sentences.sentence_words import SMALL, stem
+from kb_schema.explorations import Danger
 from kb_schema.secret_fields import is_secret_name
 from kb_schema.sentence_plans import SentencePlan, fold
 from kb_schema.text_similarity import words
@@ -171,6 +172,10 @@ class ActPermissions:
         if beside is None:
             return MAY
         return self._ask(f"{name!r} after {here!r}, though another one is after {beside!r}", ELSEWHERE, "")
+
+    def judge_request(self, harm: tuple[Danger, str], name: str) -> ActJudgement:
+        """Return whether what a press would send may be sent: its danger, and what shows it. `name`: the pressed control."""
+        return self._ask(f"{name!r} would send what {harm[0].replace('_', ' ')} ({harm[1]})", harm[0], name)
 
     def note_press(self, element: IndexedElement, url: str) -> None:
         """Note that a press was done: another one of the same control needs a yes."""

@@ -40,6 +40,7 @@ from agent.sentence_runs.act_permissions import (
     ActPermissions,
 )
 from agent.sentence_runs.change_evidence import ChangeEvidence, wait_for_answer
+from agent.sentence_runs.held_requests import hold_requests
 from kb_schema.run_records import EvidenceLevel, RunResult, RunStatus, StepRecord
 from kb_schema.selectors import Selector
 from kb_schema.sentence_plans import SentencePlan
@@ -282,21 +283,25 @@ class SentenceRun:
         if presses:
             await evidence.before_press(session.page)
         try:
-            result = await perform_single_action(
-                self.engine,
-                action,
-                selector,
-                value=act.value if action in TYPED else None,
-                fingerprint=PageFingerprints(shown.index).of(element.at),
-            )
+            async with hold_requests(session.page.context, self.permissions, _called(element)) as held:
+                result = await perform_single_action(
+                    self.engine,
+                    action,
+                    selector,
+                    value=act.value if action in TYPED else None,
+                    fingerprint=PageFingerprints(shown.index).of(element.at),
+                )
+                if presses:
+                    await wait_for_answer(session.page)
         except (AgentError, PageError) as exc:
             return f"{action}: {exc}"
         value = f" {act.value!r}" if action in TYPED else ""
         told = self._note(result, f"{action} {_describe(element)}{value}")
         if result.status is RunStatus.NEEDS_PERSON:
             raise _Stopped(RunStatus.NEEDS_PERSON, told or "a person is needed", result.hint)
+        if not held.judged.may:
+            return await self._ask_for(held.judged)
         if presses and told is None:
-            await wait_for_answer(session.page)
             accepted = bool(session.presses.accepted)
             if accepted or element.role != "link":
                 self.permissions.note_press(element, _place(shown, url))
@@ -328,8 +333,7 @@ class SentenceRun:
         if judged.may and act.action in PRESSES:
             judged = self._judge_place(element, shown)
         if not judged.may and not await self._person_says_yes(judged):
-            self._asked_for = judged
-            return f"not done, a person's yes is needed: {judged.reason}"
+            return self._refuse(judged)
         return element, choice.selector
 
     def _judge_place(self, element: IndexedElement, shown: ShownPage) -> ActJudgement:
@@ -338,6 +342,16 @@ class SentenceRun:
         alike = (shown.index.elements[at] for at in places if at != element.at)
         others = [places[each.at] for each in alike if (each.role, _called(each)) == (element.role, name)]
         return self.permissions.judge_place(name, places.get(element.at, ""), others)
+
+    async def _ask_for(self, judged: ActJudgement) -> str:
+        """Ask for a yes to what was not sent; return what the model is told: a yes counts for its next act."""
+        if await self._person_says_yes(judged):
+            return f"not sent, but allowed now: {judged.reason}"
+        return self._refuse(judged)
+
+    def _refuse(self, judged: ActJudgement) -> str:
+        self._asked_for = judged
+        return f"not done, a person's yes is needed: {judged.reason}"
 
     async def _person_says_yes(self, judged: ActJudgement) -> bool:
         asker = self.engine.session.context.asker

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Self
 
 from playwright.async_api import Browser, BrowserContext
 
+from agent.browser.browser_life import wait_until_usable
 from agent.events import ActionDone, Event, StepEnded, StepStarted
 from agent.execution.stop_request import RunStopped, StopRequest
 from agent.inferencer import ModelInferencer
@@ -239,7 +240,7 @@ class RunExecutor:
         """Return the shared browser; it is started on first use, and again if it has crashed."""
         async with self._starting:
             browser = self._browser
-            if browser is None or not browser.is_connected():
+            if browser is None or not await wait_until_usable(browser):
                 with suppress(Exception):  # the browser has crashed; there is nothing left to close
                     await self._stack.aclose()
                 self._stack = AsyncExitStack()

@@ -19,6 +19,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from agent.browser.browser_life import is_alive
 from agent.browser.browser_profile import VIEWPORT
 from agent.browser.launch import has_display
 from agent.errors import AgentError
@@ -211,7 +212,7 @@ async def _record(
             recording = await recorder.finish(complete=complete)
         await close_context(context)
         check = check and complete
-        if not check or browser is None or not browser.is_connected():
+        if not check or browser is None or not is_alive(browser):
             return recording, None if not check else await _replay_recording(recording, storage)
         return recording, await _replay_in_browser(browser, recording, storage)
 

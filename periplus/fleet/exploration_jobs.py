@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 from playwright.async_api import Error as DriverError
 from pydantic import JsonValue
 
+from agent.browser.browser_life import is_alive
 from agent.execution.stop_request import StopRequest
 from agent.exploration.part_exploration import explore_part
 from agent.exploration.requests.robots_permissions import RobotsPermissions
@@ -64,7 +65,7 @@ async def do_job(home: WorkerResources, job: Job, stop: StopRequest, tell: Tell)
     try:
         findings = await explore_part(browser, part, permission, lambda: stop.reason is not None)
     except (DriverError, TimeoutError) as exc:
-        if browser.is_connected():
+        if is_alive(browser):
             raise
         raise RunLeaseLost(job.key, DIED) from exc
     return findings.model_dump(mode="json")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from playwright.async_api import Browser, BrowserContext
 from pydantic import Field, JsonValue
 
+from agent.browser.browser_life import is_alive
 from agent.events import Event, StepEnded
 from agent.execution.stop_request import StopRequest
 from kb_schema.base import Model
@@ -172,7 +173,7 @@ class _RunBrowser:
     @property
     def died(self) -> bool:
         """Return whether it crashed; then the run has not failed."""
-        return self._browser is not None and not self._browser.is_connected()
+        return self._browser is not None and not is_alive(self._browser)
 
     @asynccontextmanager
     async def context(self, storage: StorageState | None) -> AsyncIterator[BrowserContext]:

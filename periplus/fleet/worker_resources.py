@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from playwright.async_api import Browser
 from playwright.async_api import Error as PlaywrightError
 
+from agent.browser.browser_life import wait_until_usable
 from agent.execution.stop_request import StopRequest
 from agent.run_context import InputProvider
 from kb_schema.base import Model
@@ -85,7 +86,7 @@ class WorkerResources:
         options = BrowserOptions(headed=False, webmcp=True)
         found: Browser = await self.keep("browser", lambda: start_browser(options=options))
         async with self._opening["browser"]:
-            if self._kept["browser"] is found and not found.is_connected():
+            if self._kept["browser"] is found and not await wait_until_usable(found):
                 self._kept["browser"] = await self._stack.enter_async_context(start_browser(options=options))
             alive: Browser = self._kept["browser"]
             return alive

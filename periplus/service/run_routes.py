@@ -297,7 +297,10 @@ async def cancel(req_id: ReqId, context: RunRoutesContextParam, run_id: OfRun = 
     response_model=ArtifactList,
     summary="List a run's artifacts",
     tags=["artifacts"],
-    responses=document_problems(401, 404, 422, 429, 503),
+    responses={
+        200: document_links(("req_id", "run_id"), "get_artifact", name="artifacts/0/name"),
+        **document_problems(401, 404, 422, 429, 503),
+    },
 )
 async def list_artifacts(req_id: ReqId, context: RunRoutesContextParam, run_id: OfRun = None) -> ArtifactList:
     """The generated test, the verdict as JSON, and reports."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from playwright.async_api import Browser, BrowserContext, async_playwright
 
+from agent.browser.browser_life import close_browser
 from agent.browser.browser_profile import BrowserProfile
 from agent.page import in_page_library
 from agent.page.page_watchdog import close_context, watch_context
@@ -80,6 +81,8 @@ async def open_working_context(
             yield context
         finally:
             await close_context(context)
+            if context.browser is not None:
+                await close_browser(context.browser)
 
 
 @asynccontextmanager

@@ -6,13 +6,14 @@ It imports nothing of what is done with a browser, so that one can be starting w
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
 from playwright.async_api import Browser, BrowserContext, Playwright, async_playwright
 from playwright.async_api import Error as PlaywrightError
 
+from agent.browser.browser_life import close_browser
 from agent.browser.browser_profile import Engine
 from agent.browser.launch import (
     ENGINE_NAMES,
@@ -58,8 +59,7 @@ async def start_browser(
         try:
             yield browser
         finally:
-            with suppress(PlaywrightError):  # it may be gone
-                await browser.close()
+            await close_browser(browser)
 
 
 async def _attach(playwright: Playwright, options: BrowserOptions) -> Browser:

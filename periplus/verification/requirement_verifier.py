@@ -19,6 +19,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from playwright.async_api import Browser
 from playwright.async_api import Error as PlaywrightError
 
+from agent.browser.browser_life import is_alive, wait_until_usable
 from agent.browser.browser_profile import Engine
 from agent.errors import AgentError
 from agent.events import Event
@@ -138,12 +139,12 @@ class _RestartableBrowser:
     @property
     def alive(self) -> bool:
         """Whether the browser is connected."""
-        return self._browser is not None and self._browser.is_connected()
+        return self._browser is not None and is_alive(self._browser)
 
     async def get(self) -> Browser:
         """Return a connected browser. Raises `UserError` if none starts."""
         async with self._starting:
-            if self._browser is None or not self._browser.is_connected():
+            if self._browser is None or not await wait_until_usable(self._browser):
                 self._browser = await self._stack.enter_async_context(
                     start_browser(options=self._options, engine=self._engine)
                 )

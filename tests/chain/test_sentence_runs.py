@@ -407,16 +407,58 @@ async def do(session, sentence, plan, acts, *, allowed=(), calls=100, budget=Non
         return await run.run()
 
 
-async def add_button(session, words):
-    """Put a button on every page; its presses are counted in the browser."""
+SENDS = {
+    "by its method": "fetch('/boats/3', {method: 'DELETE'})",
+    "by its address": "fetch('/boats/3/delete', {method: 'POST'})",
+    "by leaving the page": "location.href = '/boats/3/delete'",
+    "by a form made by the script": "(() => { const f = document.createElement('form'); f.method = 'post'; f.action = '/boats/3/delete'; document.body.append(f); f.submit() })()",
+    "by a mutation": "fetch('/graphql', {method: 'POST', body: JSON.stringify({query: 'mutation RemoveBoat { removeBoat(id: 3) { id } }'})})",
+}
+
+
+@pytest.mark.parametrize("script", SENDS.values(), ids=SENDS)
+async def test_what_a_press_sends_that_does_harm_is_held_back_whatever_the_control_is_called(session, script):
+    sent = []
+
+    async def answer(route):
+        sent.append(route.request.url)
+        await route.fulfill(body="<title>Done</title>", content_type="text/html")
+
+    for address in ("**/boats/**", "**/graphql"):
+        await session.page.context.route(address, answer)
+    await add_button(session, "Next", script)
+    press = [{"on": "Next", "action": "click"}] * 3
+    refused = await do(session, SENTENCE, PLAN, press)
+    assert refused.status is RunStatus.NEEDS_PERSON
+    assert "'Next' would send what deletes" in refused.error
+    assert "--allow 'deletes'" in refused.hint
+    assert sent == []
+    await do(session, SENTENCE, PLAN, press[:1], allowed={"deletes"})
+    assert len(sent) == 1
+
+
+async def test_what_a_press_sends_that_does_no_harm_is_sent(session):
+    sent = []
+    await session.page.context.route(
+        "**/boats**", lambda route: (sent.append(route.request.method), route.fulfill(body="{}"))[1]
+    )
+    await add_button(
+        session, "Next", "fetch('/boats/3', {method: 'PUT'}); fetch('/boats-deleted', {method: 'GET'})"
+    )
+    await do(session, SENTENCE, PLAN, [{"on": "Next", "action": "click"}])
+    assert sorted(sent) == ["GET", "PUT"]
+
+
+async def add_button(session, words, more="0"):
+    """Put a button on every page; its presses are counted in the browser, and do `more`."""
     script = """words => addEventListener("DOMContentLoaded", () => {
       const button = document.createElement("button");
       button.textContent = words;
       button.type = "button";
-      button.onclick = () => { localStorage.pressed = Number(localStorage.pressed || 0) + 1; };
+      button.onclick = () => { localStorage.pressed = Number(localStorage.pressed || 0) + 1; MORE; };
       document.body.append(button);
     })"""
-    await session.page.add_init_script(f"({script})({json.dumps(words)})")
+    await session.page.add_init_script(f"({script.replace('MORE', more)})({json.dumps(words)})")
 
 
 async def pressed(session):

@@ -17,6 +17,7 @@ from playwright.async_api import Frame, Page, Request, Response
 
 from agent.page import in_page_library
 from agent.page.page_changes import wait_for_change
+from agent.page.page_requests import is_page_document
 from agent.page.snapshot_capture import read_page_revision
 
 BUSY_S = 3.0
@@ -26,16 +27,6 @@ RESTLESS_S = 1.5
 REST_S = 0.2
 """Seconds without a change of the content, and without a pending request at their end, after which a page has settled."""
 _NEVER_ENDING = frozenset({"eventsource", "websocket", "media", "ping"})
-
-
-def is_page_document(request: Request) -> bool:
-    """Whether it requests the document of a page, not of a frame."""
-    if not request.is_navigation_request():
-        return False
-    try:
-        return request.frame.parent_frame is None
-    except DriverError:  # the page is still being opened
-        return True
 
 
 class PageIdleWait:

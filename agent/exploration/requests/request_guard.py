@@ -21,10 +21,10 @@ from playwright.async_api import BrowserContext, Page, Request, Route
 from playwright.async_api import Error as DriverError
 
 from agent.dangers.danger_rules import judge_request
-from agent.exploration.requests.page_idle import is_page_document
 from agent.exploration.requests.read_requests import ReadRequests
 from agent.exploration.requests.redirect_guard import OutgoingRequest, RedirectGuard
 from agent.exploration.requests.websocket_guard import ANY, WebSocketGuard
+from agent.page.page_requests import is_page_document
 from kb_schema.url_patterns import origin_of, path_of
 
 _LOOKING = frozenset({"GET", "HEAD", "OPTIONS"})

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 
 from playwright.async_api import Browser, BrowserContext, StorageState, ViewportSize
 
+from agent.browser.browser_life import is_alive
 from agent.exploration.requests.request_guard import RequestGuard
 from agent.exploration.tab.exploration_tab import empty_page
 from agent.page import in_page_library
@@ -31,7 +32,7 @@ async def open_context(
         await guard.install(context)
         yield context
     finally:
-        if browser.is_connected():
+        if is_alive(browser):
             for page in context.pages:
                 await empty_page(page)
             await close_context(context)

@@ -123,6 +123,8 @@ function pressSurroundings(selector, byEnter) {
     options: el.localName === "select" ? [...el.options].map((each) => `${each.value}\t${squeeze(each.label)}`).join("\n") : "",
     deed: deeds.map((field) => field.value).join(" ").slice(0, 200),
     dialog: dialog ? textAround(dialog) : "",
+    layers: layersAround(el, dialog).join("\n"),
+    described: describedBy(el),
     column: columnOf(el),
   };
 }
@@ -176,10 +178,66 @@ function marksOf(el) {
   return marks.map((name) => `${name}\t${squeeze(attr(el, name)).slice(0, 100)}`).join("\n");
 }
 
-/** The dialog or open popover in which an element is shown: also one that it is slotted into, or around its frame. */
+/** The dialog or open popover in which an element is shown: also one that it is slotted into, that owns it, or around its frame. */
 function dialogAround(el) {
-  for (let node = el; node; node = flatParent(node) || frameOf(node)) if (isElement(node) && isDialog(node)) return node;
+  for (let node = el; node; node = flatParent(node) || frameOf(node)) {
+    if (!isElement(node)) continue;
+    const owner = isDialog(node) ? node : ownerOf(node);
+    if (owner && isDialog(owner)) return owner;
+  }
   return null;
+}
+
+/** The element that says it owns another one (`aria-owns`), wherever it is. */
+function ownerOf(el) {
+  return el.id ? el.getRootNode().querySelector(`[aria-owns~=${quoted(el.id)}]`) : null;
+}
+
+const LAYERS = 3; // layers around an element whose texts are told
+
+/** The texts of what is laid over the page around an element, inner ones first: dialogs that only their style makes one. */
+function layersAround(el, dialog) {
+  const texts = new Set();
+  for (let node = el; node && node !== dialog && texts.size < LAYERS; node = flatParent(node) || frameOf(node)) {
+    if (isElement(node) && isLaidOver(node)) texts.add(textAround(node, true));
+  }
+  texts.delete("");
+  return [...texts];
+}
+
+/** Whether an element is laid over other content of its document: what it has below it is neither in it nor around it. */
+function isLaidOver(el) {
+  const placed = getComputedStyle(el).position;
+  if (placed !== "fixed" && placed !== "absolute") return false;
+  const { left, top, width, height } = el.getBoundingClientRect();
+  const view = el.ownerDocument;
+  const { clientWidth, clientHeight } = view.documentElement;
+  if (placed === "fixed" && (width < clientWidth - 1 || height < clientHeight - 1)) return true; // it stays when the page is scrolled
+  const host = hostOf(el);
+  return [0.5, 0.05, 0.95].some((x) => [0.5, 0.05, 0.95].some((y) => {
+    const below = view.elementsFromPoint(left + width * x, top + height * y);
+    const at = below.findIndex((each) => host.contains(each));
+    return at >= 0 && below.slice(at).some((each) => !host.contains(each) && !each.contains(host));
+  }));
+}
+
+/** The element of the document itself that an element is, or in whose shadow it is. */
+function hostOf(el) {
+  let host = el;
+  for (let root = host.getRootNode(); root instanceof ShadowRoot; root = host.getRootNode()) host = root.host;
+  return host;
+}
+
+/** What is said to describe an element; at most 600 characters. */
+function describedBy(el) {
+  const texts = [attr(el, "aria-description") || "", ...referredTexts(el, "aria-describedby")];
+  return squeeze(texts.join(" ")).slice(0, 600);
+}
+
+/** The texts of the elements that an attribute names by their ids. */
+function referredTexts(el, name) {
+  const said = (attr(el, name) || "").split(/\s+/).map((id) => id && el.getRootNode().getElementById(id));
+  return said.filter((each) => each && !el.contains(each)).map((each) => each.textContent);
 }
 
 function isDialog(el) {
@@ -207,18 +265,16 @@ function headingOf(form) {
   return squeeze(texts.join(" ")).slice(0, 600);
 }
 
-/** The text of an element without that of its controls, at most 600 characters. */
-function textAround(around) {
+const CONTROLS = "button, a, label, select, textarea, script, style, [role=button], [role=option], [role=tab], [role=treeitem], [role^=menuitem]";
+
+/** The text of an element without that of its controls, at most 600 characters. `pointed`: nor of what shows a pointer as a control does. */
+function textAround(around, pointed) {
   const texts = [attr(around, "aria-label") || ""];
-  for (const name of ["aria-labelledby", "aria-describedby"]) {
-    for (const id of (attr(around, name) || "").split(/\s+/)) {
-      const said = id && around.getRootNode().getElementById(id);
-      if (said && !around.contains(said)) texts.push(said.textContent);
-    }
-  }
+  for (const name of ["aria-labelledby", "aria-describedby"]) texts.push(...referredTexts(around, name));
   const walk = document.createTreeWalker(around, NodeFilter.SHOW_TEXT);
   for (let node = walk.nextNode(); node; node = walk.nextNode()) {
-    if (!node.parentElement.closest("button, a, label, select, textarea, script, style, [role=button]")) texts.push(node.data);
+    const beside = node.parentElement;
+    if (!beside.closest(CONTROLS) && !(pointed && getComputedStyle(beside).cursor === "pointer")) texts.push(node.data);
   }
   return squeeze(texts.join(" ")).slice(0, 600);
 }

@@ -15,6 +15,7 @@ from urllib.parse import urljoin
 
 from playwright.async_api import Error as DriverError
 
+from agent.browser.browser_life import is_alive
 from agent.healing.rewording_search import ActRisk, RewordedCandidate
 from agent.locators.page_index import PageIndex
 from agent.locators.page_scan import scan_page
@@ -341,4 +342,4 @@ async def _changed(site_page: VerificationPage) -> bool | None:
 
 def _alive(site_page: VerificationPage) -> bool:
     browser = site_page.context.browser
-    return (browser is None or browser.is_connected()) and not site_page.page.is_closed()
+    return (browser is None or is_alive(browser)) and not site_page.page.is_closed()

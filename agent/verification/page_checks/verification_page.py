@@ -16,6 +16,7 @@ from playwright.async_api import Browser, BrowserContext, FloatRect, Locator, Pa
 from playwright.async_api import Error as DriverError
 
 from agent import retry_limits
+from agent.browser.browser_life import is_alive
 from agent.browser.browser_profile import BrowserProfile
 from agent.events import DialogAnswered, Event
 from agent.inferencer import ModelInferencer
@@ -416,7 +417,7 @@ async def open_verification_page(
             secret_fields_only=secret_fields_only,
         )
     finally:
-        if browser.is_connected():
+        if is_alive(browser):
             await close_context(context)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from playwright.async_api import Browser
 
+from agent.browser.browser_life import wait_until_usable
 from agent.errors import AgentError, UnknownToKnowledge
 from agent.knowledge_client import KnowledgeClient
 from kb_schema.presentation_flows import PresentationFlow
@@ -104,6 +105,6 @@ class VisitPresentations:
     async def _running(self) -> Browser:
         """Return the browser; start a new one if it was closed."""
         async with self._opening:
-            if self._browser is None or not self._browser.is_connected():
+            if self._browser is None or not await wait_until_usable(self._browser):
                 self._browser = await self._stack.enter_async_context(start_browser(headed=False))
             return self._browser

@@ -9,8 +9,9 @@ import pytest
 from playwright.async_api import async_playwright
 
 from agent.browser import memory_watch
+from agent.browser.browser_processes import BrowserProcesses, Process
 from agent.browser.launch import LaunchSettings, launch
-from agent.browser.memory_watch import MemoryLimitInvalid, MemoryLimits, MemoryWatch, _Process
+from agent.browser.memory_watch import MemoryLimitInvalid, MemoryLimits, MemoryWatch
 from agent.page import in_page_library
 from agent.page.errors import PageGone
 from agent.page.page_actions import perform_action
@@ -20,14 +21,14 @@ from tests.support.pages import show
 
 BROWSER, PAGE, OTHER_PAGE, NETWORK, DRIVER = 1_000_001, 1_000_002, 1_000_003, 1_000_004, 1_000_005
 """Processes that do not exist."""
+PROCESSES = BrowserProcesses(BROWSER, DRIVER)
 
 
 @pytest.fixture
 def ended(monkeypatch):
     """The processes that were ended."""
     pids: list[int] = []
-    monkeypatch.setattr(memory_watch, "_kill", pids.append)
-    monkeypatch.setattr(memory_watch, "_read_parent", lambda _pid: DRIVER)
+    monkeypatch.setattr(memory_watch, "end_process", pids.append)
     monkeypatch.setattr(memory_watch, "SETTLE_S", 0.0)
     return pids
 
@@ -35,17 +36,17 @@ def ended(monkeypatch):
 def _look(watch, *, browser=100, page=100, other=100, network=50, driver=100, cpu=(0, 0)):
     watch.look(
         [
-            _Process(BROWSER, False, browser, 0),
-            _Process(PAGE, True, page, cpu[0]),
-            _Process(OTHER_PAGE, True, other, cpu[1]),
-            _Process(NETWORK, False, network, 0),
-            _Process(DRIVER, False, driver, 0),
+            Process(BROWSER, False, browser, 0),
+            Process(PAGE, True, page, cpu[0]),
+            Process(OTHER_PAGE, True, other, cpu[1]),
+            Process(NETWORK, False, network, 0),
+            Process(DRIVER, False, driver, 0),
         ]
     )
 
 
 def test_a_page_beyond_its_limit_is_ended_and_the_other_one_is_left_alone(ended):
-    watch = MemoryWatch(BROWSER, MemoryLimits(500, 0))
+    watch = MemoryWatch(PROCESSES, MemoryLimits(500, 0))
     _look(watch, page=500)
     assert (ended, watch.read_reason()) == ([], None)
     _look(watch, page=501)
@@ -55,32 +56,49 @@ def test_a_page_beyond_its_limit_is_ended_and_the_other_one_is_left_alone(ended)
 
 @pytest.mark.parametrize("full", ["browser", "network", "driver"])
 def test_the_page_that_computes_most_is_the_cause_of_another_full_process(ended, full):
-    watch = MemoryWatch(BROWSER, MemoryLimits(500, 0))
+    watch = MemoryWatch(PROCESSES, MemoryLimits(500, 0))
     _look(watch, cpu=(5_000, 10))
     _look(watch, **{full: 600}, page=300, cpu=(5_001, 90))
     assert ended == [OTHER_PAGE]
     assert "this page was the busiest" in (watch.read_reason() or "")
 
 
-@pytest.mark.parametrize(("full", "pid"), [("browser", BROWSER), ("network", NETWORK), ("driver", BROWSER)])
-def test_at_twice_the_limit_the_full_process_is_ended_itself(ended, full, pid):
-    watch = MemoryWatch(BROWSER, MemoryLimits(500, 0))
+def test_at_twice_the_limit_the_full_process_is_ended_itself(ended):
+    watch = MemoryWatch(PROCESSES, MemoryLimits(500, 0))
+    _look(watch, network=1_001)
+    assert ended == [NETWORK]
+
+
+@pytest.mark.parametrize("full", ["browser", "driver"])
+def test_at_twice_the_limit_the_browser_is_ended_with_its_driver(ended, full):
+    told = []
+    watch = MemoryWatch(PROCESSES, MemoryLimits(500, 0), told.append)
     _look(watch, **{full: 1_001})
-    assert ended == [pid]
+    assert ended == []
+    assert told == ["a process of the browser took more than 1000 MB of memory; the browser was ended"]
+
+
+def test_a_driver_that_passes_on_what_an_ended_page_had_sent_costs_no_other_page(ended):
+    watch = MemoryWatch(PROCESSES, MemoryLimits(500, 0))
+    _look(watch, driver=700, cpu=(90, 10))
+    _look(watch, driver=690, cpu=(90, 90))
+    assert ended == [PAGE]
+    _look(watch, driver=720, cpu=(90, 200))
+    assert ended == [PAGE, OTHER_PAGE]
 
 
 def test_after_an_end_the_browser_may_pass_on_what_waits_before_another_page_counts_as_the_cause(
     ended, monkeypatch
 ):
     monkeypatch.setattr(memory_watch, "SETTLE_S", 600.0)
-    watch = MemoryWatch(BROWSER, MemoryLimits(500, 0))
+    watch = MemoryWatch(PROCESSES, MemoryLimits(500, 0))
     for _ in range(3):
         _look(watch, browser=700, cpu=(90, 10))
     assert ended == [PAGE]
 
 
 def test_of_a_browser_beyond_its_limit_the_largest_page_is_ended(ended):
-    watch = MemoryWatch(BROWSER, MemoryLimits(0, 1_000))
+    watch = MemoryWatch(PROCESSES, MemoryLimits(0, 1_000))
     _look(watch, page=300, other=400)
     assert ended == []
     _look(watch, page=400, other=600)
@@ -89,7 +107,7 @@ def test_of_a_browser_beyond_its_limit_the_largest_page_is_ended(ended):
 
 
 def test_zero_is_no_limit(ended):
-    _look(MemoryWatch(BROWSER, MemoryLimits(0, 0)), page=99_999, browser=99_999)
+    _look(MemoryWatch(PROCESSES, MemoryLimits(0, 0)), page=99_999, browser=99_999)
     assert ended == []
 
 

@@ -47,3 +47,47 @@ async def test_what_is_around_a_press_is_told(page, css, by_enter, told):
     selector = json.dumps({"strategies": [{"type": "css", "value": css}]})
     found = await in_page_library.call(page, "pressSurroundings", selector, by_enter)
     assert (found and {name: text for name, text in found.items() if text}) == told
+
+
+LAYERS = """<style>.modal { position: fixed; right: 0; top: 0; background: #fff } #below { height: 300px }
+#menu, #over { position: absolute; left: 0; top: 50px; width: 300px; background: #fff } #menu b { cursor: pointer }
+#root { position: absolute; inset: 0 } #back { position: fixed; inset: 0 }</style>
+{around}"""
+ASKS = "<h2>Delete your account?</h2><button id=go>Next</button>"
+BELOW = "<p id=below>Vessels</p>"
+
+
+@pytest.mark.parametrize(
+    ("around", "layers"),
+    [
+        (f"{BELOW}<div class=modal>{ASKS}</div>", "Delete your account?"),
+        (f"{BELOW}<div id=over>{ASKS}</div>", "Delete your account?"),
+        (f"{BELOW}<div id=back><div><div>{ASKS}</div></div></div>", "Delete your account?"),
+        (f"{BELOW}<div id=back><p>Vessels</p><div id=over>{ASKS}</div></div>", "Delete your account?\nVessels Delete your account?"),
+        (f"<div id=root>{BELOW}{ASKS}</div>", ""),
+        (f"{BELOW}{ASKS}", ""),
+        (f"{BELOW}<div id=menu><b id=go>Rename</b><b>Delete</b><p role=menuitem>Remove</p></div>", ""),
+        (f"<p id=m>{BELOW}<script>m.attachShadow({{mode: 'open'}}).innerHTML = `<div style='position: fixed'>{ASKS}</div>`</script>", "Delete your account?"),
+    ],
+    ids=["fixed", "over", "backdrop", "nested", "whole page", "none", "menu", "shadow"],
+)  # fmt: skip
+async def test_what_is_laid_over_the_page_is_told_also_if_nothing_says_that_it_is_a_dialog(
+    page, around, layers
+):
+    await show(page, LAYERS.replace("{around}", around))
+    assert (await _ask(page, "#go"))["layers"] == layers
+
+
+async def test_a_dialog_that_owns_a_button_elsewhere_and_a_description_are_told(page):
+    await show(
+        page,
+        """<div role=dialog aria-owns="a b" aria-label="Delete your account?"></div><p id=b><button id=go>OK</button></p>
+        <button id=more aria-describedby=dd>More</button><p id=dd>Deletes everything</p>""",
+    )
+    assert (await _ask(page, "#go"))["dialog"] == "Delete your account?"
+    assert (await _ask(page, "#more"))["described"] == "Deletes everything"
+
+
+async def _ask(page, css):
+    selector = json.dumps({"strategies": [{"type": "css", "value": css}]})
+    return await in_page_library.call(page, "pressSurroundings", selector, False)

@@ -150,6 +150,10 @@ def test_of_controls_that_are_called_alike_the_one_beside_a_text_of_the_sentence
         ("Create agent", PressSurroundings(title="Deletes your account"), "deletes"),
         ("Go on", PressSurroundings(action="/users/3", method="post", deed="retire"), "deletes"),
         ("Next", PressSurroundings(dialog="You will pay now 900 EUR"), "pays"),
+        ("Next", PressSurroundings(layers="Boats\nDelete your account?"), "deletes"),
+        ("OK", PressSurroundings(layers="Publish the page?"), "sends"),
+        ("Next", PressSurroundings(layers="You will pay now 900 EUR"), "pays"),
+        ("Next", PressSurroundings(described="Deletes everything"), "deletes"),
     ],
 )
 def test_what_does_harm_by_its_form_title_or_dialog_needs_a_yes(label, around, allow):
@@ -169,6 +173,7 @@ def test_what_does_harm_by_its_form_title_or_dialog_needs_a_yes(label, around, a
         PressSurroundings(dialog="New agent. Name and voice are shown to everybody."),
         PressSurroundings(action="/agents", method="post", title="Create the agent"),
         PressSurroundings(method="dialog"),
+        PressSurroundings(layers="Edit post Title Body\nOrder 12 Payment terms"),
     ],
 )
 def test_harmless_surroundings_ask_nothing(around):

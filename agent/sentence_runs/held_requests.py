@@ -1,0 +1,78 @@
+"""Holds back what a press would send that deletes, pays or sends by its method or address, whatever the control is called.
+
+The words of a control, and what is around it, are judged before it is pressed (`act_permissions`). A script can send anything then. So
+its requests are looked at, too, before they leave; one that needs a yes is not sent.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+
+from playwright.async_api import BrowserContext, Request, Route
+from playwright.async_api import Error as DriverError
+
+from agent.dangers.press_surroundings import find_harm_in_request
+from agent.page.page_requests import is_page_document
+from agent.sentence_runs.act_permissions import MAY, ActJudgement, ActPermissions
+from kb_schema.explorations import Danger
+
+_LOOKING = frozenset({"GET", "HEAD", "OPTIONS"})
+_MUTATION = re.compile(r"\s*mutation\s+(\w+)")
+_EVERYTHING = "**/*"
+
+
+@dataclass(slots=True)
+class HeldRequests:
+    """What a press would have sent."""
+
+    judged: ActJudgement = MAY
+    """Of the first request that was held back; `MAY` if none was."""
+
+
+@asynccontextmanager
+async def hold_requests(
+    context: BrowserContext, permissions: ActPermissions, name: str
+) -> AsyncIterator[HeldRequests]:
+    """While the block runs, hold back each request of a context that needs a yes. `name`: the control that is pressed."""
+    held = HeldRequests()
+
+    async def look(route: Route, request: Request) -> None:
+        judged = _judge(request, permissions, name)
+        with suppress(DriverError):  # its page has closed
+            if judged.may:
+                await route.fallback()
+                return
+            held.judged = held.judged if not held.judged.may else judged
+            if is_page_document(request):
+                await route.fulfill(status=204)  # the page does not navigate
+            else:
+                await route.abort("blockedbyclient")
+
+    await context.route(_EVERYTHING, look)
+    try:
+        yield held
+    finally:
+        with suppress(DriverError):
+            await context.unroute(_EVERYTHING, look)
+
+
+def _judge(request: Request, permissions: ActPermissions, name: str) -> ActJudgement:
+    if request.method in _LOOKING and not is_page_document(request):
+        return MAY  # pages ask for much that is called like a deed: `/deleted-items.json`
+    harm = find_harm_in_request(request.method, request.url) or _find_harm_in_query(request)
+    return MAY if harm is None else permissions.judge_request(harm, name)
+
+
+def _find_harm_in_query(request: Request) -> tuple[Danger, str] | None:
+    """Return the harm that the name of a GraphQL mutation says; None if the request is none or it says none."""
+    with suppress(ValueError, TypeError):  # not text, or not JSON
+        asked = json.loads(request.post_data or "")
+        for each in asked if isinstance(asked, list) else [asked]:
+            mutation = _MUTATION.match(each.get("query") or "") if isinstance(each, dict) else None
+            if mutation is not None and (harm := find_harm_in_request("POST", f"/{mutation[1]}")) is not None:
+                return harm
+    return None
