@@ -31,6 +31,9 @@ _DOLLAR_KEY = re.compile(rb"[\x01-\x13]\$")
 _NESTED = (b"\x03", b"\x04")
 """The bytes of BSON for a document and an array; lengths have them, too."""
 
+_LEAST_OF_DEEP = MAX_DEPTH * 7
+"""Fewer bytes cannot be nested deeper: a level has at least its type, the end of its key, its length and its own end."""
+
 _INT64 = range(-(2**63), 2**63)
 
 
@@ -66,7 +69,8 @@ def _encode_native(head: Mapping[str, Any], body: Mapping[str, Any]) -> bytes | 
         encoded = BSON.encode({**head, "body": to_values(body)})
     except (BSONError, OverflowError, UnicodeError, RecursionError):
         return None
-    suspicious = sum(map(encoded.count, _NESTED)) > MAX_DEPTH or (
+    deep = len(encoded) > _LEAST_OF_DEEP and sum(map(encoded.count, _NESTED)) > MAX_DEPTH
+    suspicious = deep or (
         encoded.find(b"$") >= 0 and _DOLLAR_KEY.search(encoded)
     )
     return None if suspicious and "text" in encode_body(body) else encoded

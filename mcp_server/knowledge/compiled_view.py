@@ -158,7 +158,7 @@ class KnowledgeView:
 @paused_collection()
 def compile_view(knowledge: KnowledgeBase, generation: str, *, roads: bool = True) -> KnowledgeView:
     """Compile a checked knowledge base; without `roads` if the store searches paths."""
-    elements = {screen_id: knowledge.elements(screen_id) for screen_id in knowledge.screens}
+    elements = knowledge.elements_by_screen
     signatures = dict(_signatures(knowledge, elements))
     groups_of = _groups_of(knowledge)
     recoveries_of = _recoveries_of(knowledge)
@@ -270,9 +270,11 @@ def _groups_of(knowledge: KnowledgeBase) -> dict[str, tuple[str, ...]]:
 def _leaving(knowledge: KnowledgeBase) -> dict[str, tuple[Transition, ...]]:
     """By screen; edges to or from no known screen are left out."""
     found: dict[str, list[Transition]] = defaultdict(list)
+    screens = knowledge.screens
+    more = any(action.side_effects for action in knowledge.actions.values())
     for edge in knowledge.transitions.values():
-        if edge.from_screen in knowledge.screens and edge.to_screen in knowledge.screens:
-            found[edge.from_screen].append(add_side_effects(knowledge, edge))
+        if edge.from_screen in screens and edge.to_screen in screens:
+            found[edge.from_screen].append(add_side_effects(knowledge, edge) if more else edge)
     return {screen: tuple(sorted(own, key=_local_id)) for screen, own in found.items()}
 
 
@@ -290,9 +292,12 @@ def _compile_transitions(
     recoveries_of: Mapping[str, tuple[GlobalRecovery, ...]],
 ) -> SearchableTransitions:
     ways = {}
+    ms_by_groups: dict[tuple[str, ...], float] = {}
     for screen, edges in leaving.items():
-        ms = recovery_ms(knowledge, groups_of.get(screen, ()), recoveries_of, NO_STATISTICS)
-        ways[screen] = tuple(weigh_transition(edge, ms) for edge in edges)
+        groups = groups_of.get(screen, ())
+        if groups not in ms_by_groups:
+            ms_by_groups[groups] = recovery_ms(knowledge, groups, recoveries_of, NO_STATISTICS)
+        ways[screen] = tuple([weigh_transition(edge, ms_by_groups[groups]) for edge in edges])
     return SearchableTransitions(ways, TransitionNetwork.of(ways))
 
 
@@ -338,7 +343,7 @@ def _screens_of(task: Task, owners: Mapping[str, list[str]]) -> set[str]:
         value
         for _, node in walk(task)
         for field in _SCREEN_FIELDS
-        if isinstance(value := getattr(node, field, None), str) and value != CURRENT_SCREEN
+        if isinstance(value := node.__dict__.get(field), str) and value != CURRENT_SCREEN
     }
     acted_on = [
         owners.get(step.action.target, []) for step in task.steps if isinstance(step.action.target, str)
