@@ -110,7 +110,7 @@ class RecordCollections:
         for record in records:
             document = encode_document(
                 self._connection.address,
-                f"{record.kind}/{record.local_id}",
+                (record.kind, record.local_id),
                 {"_id": record_id(website_id, generation, record.local_id), **_ends(record)},
                 record.body,
                 as_text=as_text,

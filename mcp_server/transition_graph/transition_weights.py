@@ -99,6 +99,14 @@ def weigh_transition(
     )
 
 
+def authored_weight(transition: Transition, recovery_ms: float, objective: Objective) -> Weight:
+    """Return what `weigh_transition` gives for one objective, without learned numbers."""
+    complexity = transition.cost.complexity_score or 0.0
+    return edge_weights_by_objective(transition.expected_ms, transition.reliability, recovery_ms, complexity)[
+        objective
+    ]
+
+
 def edge_weights_by_objective(
     ms: float, reliability: float, recovery_ms: float, complexity: float = 0.0
 ) -> dict[Objective, Weight]:
