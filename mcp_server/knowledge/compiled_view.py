@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from operator import attrgetter
+
+from pydantic import BaseModel
 
 from kb_schema.base import CURRENT_SCREEN
 from kb_schema.collection_pause import paused_collection
@@ -17,7 +19,7 @@ from kb_schema.edge_weights import NO_RECOVERY_MS
 from kb_schema.effects import FactEffect
 from kb_schema.graph_documents import GlobalRecovery, Transition
 from kb_schema.knowledge_base import KnowledgeBase
-from kb_schema.nested_models import walk
+from kb_schema.nested_models import list_models
 from kb_schema.objectives import Objective
 from kb_schema.observed_outcomes import ObservedStats, RecoveryStats, TransitionStats
 from kb_schema.screens import UIElement
@@ -378,12 +380,17 @@ def _tasks_of(
     return {screen_id: tuple(sorted(tasks)) for screen_id, tasks in found.items()}
 
 
+@cache
+def _screen_fields(model: type[BaseModel]) -> tuple[str, ...]:
+    return tuple(name for name in _SCREEN_FIELDS if name in model.model_fields)
+
+
 def _screens_of(task: Task, owners: Mapping[str, list[str]]) -> set[str]:
     named = {
         value
-        for _, node in walk(task)
-        for field in _SCREEN_FIELDS
-        if isinstance(value := node.__dict__.get(field), str) and value != CURRENT_SCREEN
+        for node in list_models(task)
+        for field in _screen_fields(type(node))
+        if isinstance(value := getattr(node, field), str) and value != CURRENT_SCREEN
     }
     acted_on = [
         owners.get(step.action.target, []) for step in task.steps if isinstance(step.action.target, str)
