@@ -19,6 +19,8 @@ from kb_schema.wait_triggers import ObservabilityTrigger
 
 _TARGET_NAMES = ("field_selector", "element_selector", "element_id", "field_id", "selector")
 _VALUE_NAMES = ("text", "option_value", "option", "keys", "file_path")
+_OTHER_NAMES = frozenset({"action", "typing_speed", *_TARGET_NAMES, *_VALUE_NAMES})
+"""Names that are read as another field: a call that was stored has none."""
 
 
 def _is_jump(name: Any, target: Any) -> bool:
@@ -114,7 +116,7 @@ class ActionCall(Model):
     def _one_name_each(cls, data: Any) -> Any:
         if isinstance(data, str):
             return {"action_type": data}
-        if not isinstance(data, dict):
+        if not isinstance(data, dict) or _OTHER_NAMES.isdisjoint(data):
             return data
         data = dict(data)
         if "action_type" not in data and "action" in data:

@@ -43,10 +43,11 @@ def assemble(
     assert isinstance(website, Website)  # noqa: S101 - narrows the type the filter above guarantees
     by_kind: dict[str, dict[str, Document]] = {}
     sources_of: dict[tuple[str, str], str] = {}
+    website_id = website.website_id
     for item in documents:
         document = item.document
         kind, local_id = key = (document.kind, document.local_id)
-        if document.website_id not in (None, website.website_id):
+        if document.website_id != website_id and document.website_id is not None:
             problems.append(
                 Problem(
                     f"belongs to website {document.website_id!r}, not {website.website_id!r}",

@@ -25,8 +25,21 @@ class Model(BaseModel):  # noqa: PLW1641 - pydantic gives frozen models their ha
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, defer_build=True)
 
     def __eq__(self, other: object) -> bool:
-        """Compare at once what is the same object: a default is one, and each is compared when a document is dumped."""
-        return self is other or super().__eq__(other)
+        """Compare at once what is the same object: a default is one, and each is compared when a document is dumped.
+
+        Two of one type that have nothing beside their fields are compared by those, without what pydantic looks at before.
+        """
+        if self is other:
+            return True
+        own, fields = self.__dict__, type(self).__pydantic_fields__
+        if (
+            type(self) is not type(other)
+            or not len(own) == len(other.__dict__) == len(fields)
+            or self.__pydantic_extra__ is not None
+            or self.__pydantic_private__ is not None
+        ):
+            return super().__eq__(other)
+        return own == other.__dict__
 
     def to_json(self) -> dict[str, Any]:
         """Return the document as plain JSON, without absent and default values."""
@@ -87,8 +100,6 @@ def split_reference(reference: str) -> tuple[str | None, str]:
 
     Raises nothing: a prefix that is no collection stays part of the id, which then fails validation as an id.
     """
-    if "/" not in reference and ":" not in reference:  # nearly always: this runs for every end of every edge
-        return None, reference
     match = _REFERENCE.match(reference)
     if match is None or match["collection"] not in _COLLECTION_ALIASES:
         return None, reference
@@ -103,6 +114,8 @@ def digest(data: Any) -> str:
 def _reference_to(*kinds: str) -> BeforeValidator:
     def normalise(value: Any) -> Any:
         if not isinstance(value, str):
+            return value
+        if "/" not in value and ":" not in value:  # nearly always: this runs for every end of every edge
             return value
         kind, local = split_reference(value)
         if kind is not None and kind not in kinds:

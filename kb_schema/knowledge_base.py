@@ -136,6 +136,11 @@ class KnowledgeBase:
         found.update({element.element_id: element for element in screen.ui_elements})
         return found
 
+    @cached_property
+    def elements_by_screen(self) -> Mapping[str, Mapping[str, UIElement]]:
+        """The elements of every screen by id, those of its layouts among them: what rules and views look up."""
+        return {screen_id: self.elements(screen_id) for screen_id in self.screens}
+
     def current_id(self, kind: str, local_id: str) -> str:
         """Return the id that a document has now; a former id is replaced, an unknown one returned as given."""
         return local_id if local_id in self._all(kind) else self._renamed.get((kind, local_id), local_id)

@@ -41,15 +41,25 @@ class ModelFinder:
         """Return them, the document itself included, outer ones before inner ones."""
         found: list[BaseModel] = []
         waiting = [document]
+        plans = self._plans
         for node in waiting:  # grows meanwhile
-            wanted, fields = self._plans.get(type(node)) or self._plan_of(type(node))
+            wanted, fields = plans.get(type(node)) or self._plan_of(type(node))
             if wanted:
                 found.append(node)
             if fields:
                 values = node.__dict__
                 for name in fields:
                     if value := values.get(name):
-                        _put_models(value, waiting)
+                        if type(value) in plans:  # by far the most: a model, or models in a tuple
+                            waiting.append(value)
+                        elif type(value) is tuple:
+                            for item in value:
+                                if type(item) in plans:
+                                    waiting.append(item)
+                                elif type(item) not in _LEAVES:
+                                    _put_models(item, waiting)
+                        elif type(value) not in _LEAVES:
+                            _put_models(value, waiting)
         return found
 
     def _plan_of(self, model: type[BaseModel]) -> tuple[bool, tuple[str, ...]]:

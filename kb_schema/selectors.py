@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -138,12 +138,21 @@ Strategy = Annotated[
     Field(discriminator="type"),
 ]
 
+_STRATEGY_TYPES = frozenset(
+    name
+    for model in get_args(get_args(Strategy)[0])
+    for name in get_args(model.model_fields["type"].annotation)
+)
+"""Names that are types already: nearly always."""
 _STRATEGY_NAMES = {"__id__": "framework_id", "testid": "data-testid", "test_id": "data-testid"}
 
 
 def _strategy_form(data: Any) -> Any:
     """Accept MA's `strategy` for `type`, and PACTS's `{selector, score, meta: {strategy}}`."""
     if not isinstance(data, dict):
+        return data
+    name = data.get("type")
+    if isinstance(name, str) and name in _STRATEGY_TYPES and "selector" not in data:
         return data
     data = dict(data)
     if "selector" in data and "type" not in data and isinstance(data.get("meta"), dict):
@@ -185,7 +194,7 @@ class Selector(Model):
 
     @model_validator(mode="after")
     def _flag_is_true(self) -> Selector:
-        templated = any(isinstance(s, TemplateStrategy) for s in self.strategies)
+        templated = TemplateStrategy in map(type, self.strategies)
         if self.parameterized and not templated:
             raise ValueError("`parameterized` is true but no strategy is a template")
         if templated and not self.parameterized:

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kb_schema import KnowledgeBase, Problem
 from kb_schema.collection_pause import paused_collection
 from kb_store.errors import GenerationGone, NoSuchWebsite, StoreCorrupt
 from kb_store.knowledge_loader import check_whole
-from kb_store.knowledge_records import GRAPH_ONLY_KINDS
+from kb_store.knowledge_records import GRAPH_ONLY_KINDS, VERTEX_KINDS, KnowledgeRecord
 from kb_store.ports import DocumentStore, GenerationPin, GraphStore
 from kb_store.record_parser import RecordParser
+from kb_store.stored_contents import RawReader, RawRecord
 
 PIN_SECONDS = 120.0
 """The lease of a reader's pin in seconds."""
 
 ATTEMPTS = 3
 """How often to start again on a newer generation after a pin expired."""
+
+
+_IN_DOCUMENTS = frozenset(VERTEX_KINDS) - frozenset(GRAPH_ONLY_KINDS)
+"""Kinds of vertices whose documents are in the document store."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,14 +102,38 @@ async def _read(documents: DocumentStore, graph: GraphStore, pin: GenerationPin)
             await check_whole(documents, graph, active)
         except StoreCorrupt as exc:
             missing = exc
-    parsing = RecordParser(documents.address, website_id)
-    async for record in documents.records(website_id, pin.stored):
-        parsing.add(record)
-    async for vertex in graph.vertices(website_id, pin.stored):
-        if vertex.kind in GRAPH_ONLY_KINDS:
-            parsing.add(vertex)
-    async for edge in graph.edges(website_id, pin.stored):
-        parsing.add(edge)
+    parsing = await _parse(documents, graph, website_id, pin.stored)
     if not await documents.holds(pin):
         raise GenerationGone(website_id, generation)
     return _PinnedRecords(generation, parsing, missing)
+
+
+async def _parse(
+    documents: DocumentStore, graph: GraphStore, website_id: str, generation: int
+) -> RecordParser:
+    """Return the parsed records; unparsed ones cost least to read, where a store gives them."""
+    parsing = RecordParser(documents.address, website_id)
+    if isinstance(documents, RawReader):
+        for kind, raw in (await documents.raw_records(website_id, generation)).items():
+            _add_raw(parsing, documents, kind, raw)
+    else:
+        async for record in documents.records(website_id, generation):
+            parsing.add(record)
+    if isinstance(graph, RawReader):
+        for kind, raw in (await graph.raw_records(website_id, generation)).items():
+            if kind not in _IN_DOCUMENTS:
+                _add_raw(parsing, graph, kind, raw)
+    else:
+        async for vertex in graph.vertices(website_id, generation):
+            if vertex.kind not in _IN_DOCUMENTS:
+                parsing.add(vertex)
+        async for edge in graph.edges(website_id, generation):
+            parsing.add(edge)
+    return parsing
+
+
+def _add_raw(parsing: RecordParser, reader: RawReader, kind: str, raw: Sequence[RawRecord]) -> None:
+    """Add the records of a kind; of an edge, too, only the id and the body are needed."""
+    for each in raw:
+        local_id, body = reader.split(each)
+        parsing.add(KnowledgeRecord(kind, local_id, body))

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import kb_schema
 from kb_store.errors import StoreTooNew
@@ -43,8 +42,7 @@ GRAPH_ONLY_KINDS = ("screen_group", *EDGE_KINDS)
 """Kinds whose whole document is in the graph store."""
 
 
-@dataclass(frozen=True, slots=True)
-class KnowledgeRecord:
+class KnowledgeRecord(NamedTuple):
     """A document or a vertex: its identity within website and generation, and its JSON."""
 
     kind: str
@@ -52,16 +50,14 @@ class KnowledgeRecord:
     body: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class EdgeEnd:
+class EdgeEnd(NamedTuple):
     """One end of an edge. Actions and transitions are ends without being vertices."""
 
     kind: str
     local_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class EdgeRecord:
+class EdgeRecord(NamedTuple):
     """An edge between two nodes of the same website and generation."""
 
     kind: str
@@ -140,7 +136,7 @@ class StoredBody(_LazyBody):
     __slots__ = ("text",)
 
     def __init__(self, text: str) -> None:
-        super().__init__()
+        self._values = None
         self.text = text
 
     def _make_values(self) -> dict[str, Any]:
@@ -171,32 +167,37 @@ def _type_of(document: Document) -> str:
     )
 
 
-def from_record(record: KnowledgeRecord | EdgeRecord, *, source: str | None = None) -> Document:
-    """Return the document of a record of any version, as `from_body` does.
+def from_record(record: KnowledgeRecord | EdgeRecord) -> Document:
+    """Return the document of a record of any version, as `from_body` does; problems name the record as kind/id.
 
     A body in the form that we write goes to the validator as it is; text, too: pydantic reads JSON and checks it in one pass.
     Everything else, and whatever is invalid, is parsed the long way, which migrates it and says what is wrong where.
     """
-    model = kb_schema.MODELS.get(record.kind)
-    document = None if model is None else _validate_own(model, record.body)
-    return from_body(record.body, source=source) if document is None else document
+    document = _validate_own(record)
+    if document is None:
+        return from_body(record.body, source=f"{record.kind}/{record.local_id}")
+    return document
 
 
-def _validate_own(model: type[Document], body: Mapping[str, Any]) -> Document | None:
-    """Return the document of a body that states its type and today's version and is valid; None for any other."""
-    if isinstance(body, StoredBody) and not body.text.startswith(_OWN_TEXT):
+def _validate_own(record: KnowledgeRecord | EdgeRecord) -> Document | None:
+    """Return the document of a record whose body states its type and today's version and is valid; None for any other."""
+    model, body = kb_schema.MODELS.get(record.kind), record.body
+    if model is None:
         return None
     try:
-        document = (
-            model.model_validate_json(body.text)
-            if isinstance(body, StoredBody)
-            else model.model_validate(body)
-        )
+        if not isinstance(body, StoredBody):
+            document = model.model_validate(body)
+        elif body.text.startswith(_OWN_TEXT):
+            document = model.model_validate_json(body.text)
+        else:
+            return None
     except ValueError:
         return None
-    stated = document.model_fields_set
-    current = document.schema_version == _current_version() and "schema_version" in stated
-    return document if current and "type" in stated else None
+    current = document.schema_version == _current_version()
+    return document if current and _STATED.issubset(document.model_fields_set) else None
+
+
+_STATED = frozenset({"type", "schema_version"})
 
 
 @cache

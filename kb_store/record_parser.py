@@ -38,19 +38,18 @@ class RecordParser:
         """Add a record; its problems are reported at the end."""
         if record.kind == _WEBSITE:
             self._websites.append(record)
-        name = f"{record.kind}/{record.local_id}"
         try:
-            document = from_record(record, source=name)
+            document = from_record(record)
         except KnowledgeError as exc:
             self._problems += exc.problems
             return
-        key = (document.kind, document.local_id)
-        if record.kind not in EDGE_KINDS and key != (record.kind, record.local_id):
+        stored, key = (record.kind, record.local_id), (document.kind, document.local_id)
+        if key != stored and record.kind not in EDGE_KINDS:
             message = f"its content is {document.kind} {document.local_id!r}"
             fix = "restore the id that it is stored under"
-            self._problems.append(Problem(message, source=name, fix=fix))
+            self._problems.append(Problem(message, source=f"{record.kind}/{record.local_id}", fix=fix))
             return
-        self._parsed[record.kind, record.local_id] = document
+        self._parsed[stored] = document
         if isinstance(record.body, StoredBody) and is_text_without_secrets(record.body.text):
             self._without_secrets.add(key)
 
@@ -79,7 +78,7 @@ class RecordParser:
                 SourcedDocument(document, f"{kind}/{name}") for (kind, name), document in parsed.items()
             ]
             try:
-                return assemble(sourced)[0], tuple(problems)
+                return assemble(sourced, without_secrets=self._without_secrets)[0], tuple(problems)
             except KnowledgeError as exc:
                 errors = [p for p in exc.problems if p.severity is Severity.ERROR]
                 problems += errors

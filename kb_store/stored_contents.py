@@ -21,6 +21,8 @@ RawRecord = str | bytes
 """A record in its store's own form, with its id: text of SQLite, BSON of MongoDB."""
 RawRecords = Mapping[str, Sequence[RawRecord]]
 """Kind -> its records, in the order of their ids."""
+RecordSplitter = Callable[[RawRecord], tuple[str, Mapping[str, Any]]]
+"""From a record to its local id and its body."""
 
 HASHED_AT_A_TIME = 5_000
 
@@ -33,8 +35,8 @@ class RawReader(Protocol):
         """Return all records of a generation, from one pass. Vertices and edges together. Raises `StoreUnavailable`."""
         ...
 
-    def decode(self, raw: RawRecord) -> Mapping[str, Any]:
-        """Return the body of a record."""
+    def split(self, raw: RawRecord) -> tuple[str, Mapping[str, Any]]:
+        """Return the local id and the body of a record; manual editing may have left anything in their places."""
         ...
 
 
@@ -46,18 +48,18 @@ class StoredContents:
     generation: int
     digest: str
     """Of kinds, ids and bodies; the generation has no part in it."""
-    records: Mapping[str, tuple[Sequence[RawRecord], Callable[[RawRecord], Mapping[str, Any]]]]
-    """Kind -> its records, and what decodes them. Of vertices only those that are nowhere else."""
+    records: Mapping[str, tuple[Sequence[RawRecord], RecordSplitter]]
+    """Kind -> its records, and what splits them into id and body. Of vertices only those that are nowhere else."""
 
     def documents(self, kind: str, ids: Sequence[str]) -> LazyDocuments:
         """Return the documents of a kind, parsed when they are asked for.
 
         Raises `KeyError` for a kind without records, `ValueError` for another number of ids.
         """
-        raw, decode = self.records[kind]
+        raw, split = self.records[kind]
         if len(raw) != len(ids):
             raise ValueError(f"{kind}: expected {len(ids)} records, found {len(raw)}")
-        return LazyDocuments(ids, raw, decode, self.website_id)
+        return LazyDocuments(ids, raw, split, self.website_id)
 
 
 async def read_contents(
@@ -74,12 +76,12 @@ async def read_contents(
     if active is None:
         return None
     hasher = hashlib.blake2b(website_id.encode(), digest_size=32)
-    found: dict[str, tuple[Sequence[RawRecord], Callable[[RawRecord], Mapping[str, Any]]]] = {}
+    found: dict[str, tuple[Sequence[RawRecord], RecordSplitter]] = {}
     for reader, wanted in ((documents, None), (graph, GRAPH_ONLY_KINDS)):
         records = await reader.raw_records(website_id, active.stored)
         for kind in sorted(records):
             if wanted is None or kind in wanted:
-                found[kind] = (records[kind], reader.decode)
+                found[kind] = (records[kind], reader.split)
                 hasher.update(f"{kind} {len(records[kind])}\n".encode())
                 _add(hasher, records[kind])
     if await documents.active(website_id) != active:
@@ -102,23 +104,23 @@ def _add(hasher: hashlib.blake2b, records: Sequence[RawRecord]) -> None:
 class LazyDocuments(Mapping[str, "Document"]):
     """The documents of one kind by id, parsed when they are asked for, in any thread. Their content was checked before."""
 
-    __slots__ = ("_decode", "_made", "_numbers", "_raw", "_website_id")
+    __slots__ = ("_made", "_numbers", "_raw", "_split", "_website_id")
 
     def __init__(
         self,
         ids: Sequence[str],
         raw: Sequence[RawRecord],
-        decode: Callable[[RawRecord], Mapping[str, Any]],
+        split: RecordSplitter,
         website_id: str,
     ) -> None:
         self._numbers = {local_id: number for number, local_id in enumerate(ids)}
-        self._raw, self._decode, self._website_id = raw, decode, website_id
+        self._raw, self._split, self._website_id = raw, split, website_id
         self._made: dict[str, Document] = {}
 
     def __getitem__(self, local_id: str) -> Document:
         made = self._made.get(local_id)
         if made is None:
-            document = from_body(self._decode(self._raw[self._numbers[local_id]]))
+            document = from_body(self._split(self._raw[self._numbers[local_id]])[1])
             if document.website_id is None:
                 document = document.model_copy(update={"website_id": self._website_id})
             made = self._made.setdefault(local_id, document)

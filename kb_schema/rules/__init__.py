@@ -1,11 +1,11 @@
 """The rules that a whole knowledge base must obey: existing references, and the rules of KS 10.
 
-Each rule is a function from a knowledge base to problems, in a module of its own.
+Each rule is a function to problems from a knowledge base, or from the models in it (`checked_models`), in a module of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 
 from kb_schema.errors import Problem
 from kb_schema.knowledge_base import KnowledgeBase
@@ -20,20 +20,7 @@ from kb_schema.rules import (
     secret_placeholders,
     workflow_evidence,
 )
-
-KnowledgeRule = Callable[[KnowledgeBase], Iterable[Problem]]
-
-RULES: tuple[KnowledgeRule, ...] = (
-    references.check,
-    no_graph_loops.check,
-    context_first.check,
-    negative_signature.check,
-    error_recoveries.check,
-    flow_consistency.check,
-    judged_texts.check,
-    workflow_evidence.check,
-    secret_placeholders.check,
-)
+from kb_schema.rules.checked_models import CheckedModels
 
 
 def check(
@@ -43,24 +30,34 @@ def check(
 
     `without_secrets`: kind and id of documents whose JSON was seen to have no `{secret:`.
     """
-    for rule in RULES:
-        found = (
-            secret_placeholders.check(knowledge, without_secrets)
-            if rule is secret_placeholders.check
-            else rule(knowledge)
-        )
-        for problem in found:
-            if problem.source is None and problem.document is not None:
-                kind, _, local_id = problem.document.partition(":")
-                source = knowledge.sources.get((kind, local_id))
-                yield Problem(
-                    problem.message,
-                    problem.path,
-                    problem.document,
-                    source,
-                    problem.fix,
-                    problem.rule,
-                    problem.severity,
-                )
-            else:
-                yield problem
+    for problem in _list_problems(knowledge, without_secrets):
+        if problem.source is None and problem.document is not None:
+            kind, _, local_id = problem.document.partition(":")
+            source = knowledge.sources.get((kind, local_id))
+            yield Problem(
+                problem.message,
+                problem.path,
+                problem.document,
+                source,
+                problem.fix,
+                problem.rule,
+                problem.severity,
+            )
+        else:
+            yield problem
+
+
+def _list_problems(
+    knowledge: KnowledgeBase, without_secrets: Collection[tuple[str, str]]
+) -> Iterator[Problem]:
+    """Yield every problem, rule by rule."""
+    models = CheckedModels(knowledge)
+    yield from references.check(knowledge, models)
+    yield from no_graph_loops.check(knowledge)
+    yield from context_first.check(knowledge)
+    yield from negative_signature.check(knowledge)
+    yield from error_recoveries.check(knowledge, models)
+    yield from flow_consistency.check(knowledge)
+    yield from judged_texts.check(models)
+    yield from workflow_evidence.check(knowledge)
+    yield from secret_placeholders.check(knowledge, without_secrets)

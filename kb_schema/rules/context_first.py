@@ -5,8 +5,10 @@ A variable is an input, an earlier output, an iterator's item, or a built-in.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
+from kb_schema.base import Model
 from kb_schema.documents import did_you_mean
 from kb_schema.errors import Problem
 from kb_schema.knowledge_base import KnowledgeBase
@@ -33,11 +35,9 @@ that could not be handled stay there).
 
 def check(knowledge: KnowledgeBase) -> Iterator[Problem]:
     """Yield a problem for each variable that nothing provides."""
-    elements = {
-        element.element_id: element
-        for screen in knowledge.screens
-        for element in knowledge.elements(screen).values()
-    }
+    elements: dict[str, UIElement] = {}
+    for own in knowledge.elements_by_screen.values():
+        elements.update(own)
     for task in knowledge.tasks.values():
         yield from _task_problems(task, elements)
     for flow in knowledge.flows.values():
@@ -57,7 +57,7 @@ def _task_problems(task: Task, elements: Mapping[str, UIElement]) -> Iterator[Pr
             if output.after_step is not None and order_of.get(output.after_step, 0) < step.order
         }
         here = available | earlier
-        for where, text in strings(step.to_json(), path):
+        for where, text in _texts(step, path):
             yield from _unknown(task, variables(text) - here, where, here)
         target = step.action.target
         element = elements.get(target) if isinstance(target, str) else None
@@ -66,21 +66,34 @@ def _task_problems(task: Task, elements: Mapping[str, UIElement]) -> Iterator[Pr
             yield from _unknown(task, needed, f"{path}.action.target", here)
     outputs = {output.name for output in task.io_spec.outputs}
     for index, output in enumerate(task.io_spec.outputs):
-        for where, text in strings(output.extraction.to_json(), f"$.io_spec.outputs[{index}].extraction"):
+        for where, text in _texts(output.extraction, f"$.io_spec.outputs[{index}].extraction"):
             yield from _unknown(task, variables(text) - available - outputs, where, available | outputs)
     if task.read_back is not None:
-        for where, text in strings(task.read_back.to_json(), "$.read_back"):
+        for where, text in _texts(task.read_back, "$.read_back"):
             yield from _unknown(task, variables(text) - available, where, available)
     if task.reversibility is not None:
         given = available | {output.name for output in task.io_spec.outputs}
         given |= {former.name for former in task.reversibility.former}
-        for where, text in strings(task.reversibility.to_json(), "$.reversibility"):
+        for where, text in _texts(task.reversibility, "$.reversibility"):
             yield from _unknown(task, variables(text) - given, where, given)
     inside = available | ITERATOR_VARIABLES
     if task.iterator_spec.type == "list_processing":
         inside |= {task.iterator_spec.item_name}
-    for where, text in strings(task.iterator_spec.to_json(), "$.iterator_spec"):
+    for where, text in _texts(task.iterator_spec, "$.iterator_spec"):
         yield from _unknown(task, variables(text) - inside, where, inside)
+
+
+def _texts(model: Model, path: str) -> Iterator[tuple[str, str]]:
+    """Return the strings of a model with their JSON paths; none if no string of it can name a variable."""
+    try:
+        written = model.model_dump_json(by_alias=True, exclude_defaults=True)
+    except ValueError:  # half a character, which JSON in UTF-8 cannot have
+        return strings(model.to_json(), path)
+    return iter(()) if _NAMED.search(written) is None else strings(model.to_json(), path)
+
+
+_NAMED = re.compile(r"\{[A-Za-z_]")
+"""How a variable begins. In JSON without spaces an object never begins so."""
 
 
 def _input_problems(task: Task) -> Iterator[Problem]:

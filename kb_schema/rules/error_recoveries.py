@@ -14,20 +14,19 @@ from kb_schema.error_handling import ERRORS, ErrorRecovery, ErrorRule
 from kb_schema.errors import Problem, Severity
 from kb_schema.graph_documents import ErrorState
 from kb_schema.knowledge_base import KnowledgeBase
-from kb_schema.nested_models import ModelFinder, walk
+from kb_schema.nested_models import walk
+from kb_schema.rules.checked_models import CheckedModels
 
 RULE = "error-handling"
 _CHECKED = (ErrorRule, ErrorRecovery, ErrorState)
-_FINDER = ModelFinder(*_CHECKED)
 _HTTP = re.compile(r"http_[1-5]\d\d")
 
 
-def check(knowledge: KnowledgeBase) -> Iterator[Problem]:
+def check(knowledge: KnowledgeBase, models: CheckedModels) -> Iterator[Problem]:
     """Yield a warning for each rule with an unknown error name, and a problem for each cycle of strategies."""
     nodes = [
         (f"{document.kind}:{document.local_id}", path, node)
-        for document in knowledge.documents()
-        if _FINDER.find(document)
+        for document in models.holders(*_CHECKED)
         for path, node in walk(document)
         if isinstance(node, _CHECKED)
     ]

@@ -11,30 +11,27 @@ from collections.abc import Iterator, Sequence
 from kb_schema.base import Document
 from kb_schema.conditions import BaseCondition, JudgedText
 from kb_schema.errors import Problem
-from kb_schema.knowledge_base import KnowledgeBase
-from kb_schema.nested_models import ModelFinder, walk
+from kb_schema.nested_models import walk
+from kb_schema.rules.checked_models import CheckedModels
 from kb_schema.tasks import Task
 from kb_schema.workflows import Workflow
 
 RULE = "judged-texts"
-_FINDER = ModelFinder(JudgedText)
 _FIX = "add a condition beside it that needs no model, such as dom_contains, navigates_to or shows_success_message"
 _PLACE = "put it into a step's postconditions, or into success_criteria"
 
 
-def check(knowledge: KnowledgeBase) -> Iterator[Problem]:
+def check(models: CheckedModels) -> Iterator[Problem]:
     """Yield a problem for each judged condition that stands alone, or elsewhere."""
-    for kind, documents in knowledge.by_kind.items():
-        for name, document in documents.items():
-            if not _FINDER.find(document):
-                continue
-            judged = [path for path, node in walk(document) if isinstance(node, JudgedText)]
-            beside = dict(_list_places(document))
-            for path in judged:
-                place = path.rpartition("[")[0]
-                message, fix = _judge_place(beside.get(place))
-                if message:
-                    yield Problem(message, path=path, document=f"{kind}:{name}", fix=fix, rule=RULE)
+    for document in models.holders(JudgedText):
+        judged = [path for path, node in walk(document) if isinstance(node, JudgedText)]
+        beside = dict(_list_places(document))
+        for path in judged:
+            place = path.rpartition("[")[0]
+            message, fix = _judge_place(beside.get(place))
+            if message:
+                where = f"{document.kind}:{document.local_id}"
+                yield Problem(message, path=path, document=where, fix=fix, rule=RULE)
 
 
 def _judge_place(beside: Sequence[BaseCondition] | None) -> tuple[str, str]:

@@ -8,10 +8,11 @@ reject the latter's pages. An index of indicators, rarest first, avoids comparin
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterator, Mapping
+from functools import cache
 from itertools import pairwise
+from types import NoneType
+from typing import NamedTuple
 
 from kb_schema.conditions import BaseCondition
 from kb_schema.errors import Problem
@@ -48,10 +49,11 @@ def check(knowledge: KnowledgeBase) -> Iterator[Problem]:
     alike: dict[_SignatureKeys, list[str]] = defaultdict(list)
     for screen_id, own in keys.items():
         alike[own].append(screen_id)
-    holders: dict[tuple[bool, str], list[_SignatureKeys]] = defaultdict(list)
+    holders: _Holders = defaultdict(list), defaultdict(list)
     for each in alike:
-        for fact in each.facts:
-            holders[fact].append(each)
+        for keys_of, held in zip(each, holders, strict=True):
+            for key in keys_of:
+                held[key].append(each)
     confused = {own: _also_hold(own, holders) for own in alike}
     following = {screen: after for same in alike.values() for screen, after in pairwise(same)}
     for screen_id, own in keys.items():
@@ -62,36 +64,38 @@ def check(knowledge: KnowledgeBase) -> Iterator[Problem]:
             yield _problem(screen_id, min(others), len(others) - 1)
 
 
-@dataclass(frozen=True)
-class _SignatureKeys:
+class _SignatureKeys(NamedTuple):
     """The indicators of a signature as comparable keys."""
 
     positive: frozenset[str]
     against: frozenset[str]
     """Negative and exclusion indicators."""
 
-    @cached_property
-    def facts(self) -> frozenset[tuple[bool, str]]:
-        """Both kinds, marked as positive or negative."""
-        return frozenset({*((True, key) for key in self.positive), *((False, key) for key in self.against)})
-
     def may_hold_on(self, other: _SignatureKeys) -> bool:
         """Return whether it matches wherever the other does: none of its negative indicators could hold there.
 
         Negative indicators that the other has too do not hold there anyway.
         """
-        return self.facts <= other.facts and self.against.isdisjoint(other.positive)
+        return (
+            self.positive <= other.positive
+            and self.against <= other.against
+            and self.against.isdisjoint(other.positive)
+        )
 
 
-def _also_hold(
-    own: _SignatureKeys, holders: Mapping[tuple[bool, str], Sequence[_SignatureKeys]]
-) -> list[_SignatureKeys]:
+_Holders = tuple[Mapping[str, list[_SignatureKeys]], Mapping[str, list[_SignatureKeys]]]
+"""Key -> the signatures with it among their positive keys; and among the others."""
+
+
+def _also_hold(own: _SignatureKeys, holders: _Holders) -> list[_SignatureKeys]:
     """Return the other signatures on whose pages `own` matches as well.
 
     Signatures with equal positive indicators are distinguished by the other's negative ones.
     """
-    rarest = min(own.facts, key=lambda fact: (len(holders[fact]), fact))
-    return [other for other in holders[rarest] if other.positive != own.positive and own.may_hold_on(other)]
+    alike = min(
+        (held[key] for keys, held in zip(own, holders, strict=True) for key in keys), key=len
+    )  # those with its rarest key, which nearly always is itself alone
+    return [other for other in alike if other.positive != own.positive and own.may_hold_on(other)]
 
 
 def _problem(screen_id: str, other: str, more: int) -> Problem:
@@ -110,7 +114,24 @@ def _against(signature: Signature) -> frozenset[str]:
 
 
 def _keys(conditions: tuple[BaseCondition, ...]) -> frozenset[str]:
-    return frozenset(condition.model_dump_json(exclude=_NOT_MEANING) for condition in conditions)
+    return frozenset(map(_key, conditions))
+
+
+def _key(condition: BaseCondition) -> str:
+    """Return what a condition means, as text: its type and the values of its fields, if they are plain; else its JSON."""
+    values = condition.__dict__
+    meant = [values[name] for name in _meaning_fields(type(condition))]
+    if _PLAIN.issuperset(map(type, meant)):
+        return f"{type(condition).__name__}{meant!r}"
+    return condition.model_dump_json(exclude=_NOT_MEANING)
+
+
+_PLAIN = frozenset({str, int, bool, float, NoneType})
+
+
+@cache
+def _meaning_fields(model: type[BaseCondition]) -> tuple[str, ...]:
+    return tuple(name for name in model.model_fields if name not in _NOT_MEANING)
 
 
 def _pattern_key(knowledge: KnowledgeBase, screen_id: str) -> frozenset[str]:

@@ -34,18 +34,19 @@ ReferenceCheck = Callable[[ReferenceNames, Document, Any, str], Iterator[Problem
 def _condition(
     names: ReferenceNames, _document: Document, condition: BaseCondition, path: str
 ) -> Iterator[Problem]:
-    element = getattr(condition, "element", None)
-    if isinstance(element, str) and not looks_like_css(element):
+    element = condition.__dict__.get("element")  # many have none: pydantic looks long for what is not there
+    if isinstance(element, str) and names.lacks("element", element) and not looks_like_css(element):
         yield from names.missing("element", element, f"{path}.element")
 
 
 def _call(names: ReferenceNames, _document: Document, call: ActionCall, path: str) -> Iterator[Problem]:
-    if isinstance(call.target, str) and not looks_like_css(call.target):
-        yield from names.missing("element", call.target, f"{path}.target")
-    kind = action_types.action_type(call.action_type)
-    needs_target = kind is not None and kind.target == "required"
-    if needs_target and call.target is None and call.action_type not in names.known["action"]:
-        yield Problem(f"{call.action_type} needs a target", path, fix="name an element id or CSS")
+    target = call.target
+    if isinstance(target, str) and names.lacks("element", target) and not looks_like_css(target):
+        yield from names.missing("element", target, f"{path}.target")
+    if target is None and call.action_type not in names.known["action"]:
+        kind = action_types.action_type(call.action_type)
+        if kind is not None and kind.target == "required":
+            yield Problem(f"{call.action_type} needs a target", path, fix="name an element id or CSS")
 
 
 def _rule(names: ReferenceNames, document: Document, rule: ErrorRule, path: str) -> Iterator[Problem]:
@@ -76,7 +77,8 @@ def _transition(names: ReferenceNames, _document: Document, edge: Transition, pa
     target = edge.triggered_by.target
     if not isinstance(target, str) or edge.from_screen not in names.knowledge.screens:
         return
-    yield from _element_on(names, edge.from_screen, target, f"{path}.triggered_by.target")
+    if target not in names.elements.get(edge.from_screen, ()):
+        yield from _element_on(names, edge.from_screen, target, f"{path}.triggered_by.target")
 
 
 def _recovery(
@@ -188,8 +190,9 @@ def _forwards(names: ReferenceNames, flow: PresentationFlow, path: str) -> Itera
 
 def _screen(names: ReferenceNames, _document: Document, screen: Screen, path: str) -> Iterator[Problem]:
     ids = [element.element_id for element in screen.ui_elements]
-    for twin in sorted(name for name, times in Counter(ids).items() if times > 1):
-        yield Problem(f'two elements "{twin}"', f"{path}.ui_elements", fix="rename one")
+    if len(set(ids)) < len(ids):
+        for twin in sorted(name for name, times in Counter(ids).items() if times > 1):
+            yield Problem(f'two elements "{twin}"', f"{path}.ui_elements", fix="rename one")
     others = names.signatures.get(screen.screen_id, ())
     own = screen.state_signature if screen.state_signature and screen.state_signature.active else None
     if len(others) + (own is not None) > 1:

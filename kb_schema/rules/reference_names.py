@@ -21,9 +21,7 @@ class ReferenceNames:
 
     def __init__(self, knowledge: KnowledgeBase) -> None:
         self.knowledge = knowledge
-        self.elements: Mapping[str, Mapping[str, UIElement]] = {
-            screen: knowledge.elements(screen) for screen in knowledge.screens
-        }
+        self.elements: Mapping[str, Mapping[str, UIElement]] = knowledge.elements_by_screen
         """Screen -> its elements."""
         self.signatures: Mapping[str, Sequence[StateSignature]] = _active_signatures(knowledge)
         """Screen -> the active signatures that are documents of their own."""

@@ -32,9 +32,9 @@ from kb_store.mongodb.record_codec import decode_body
 from kb_store.mongodb.record_collections import (
     RecordCollections,
     change_records,
-    decode_raw,
     local_id,
     record_id,
+    split_raw,
 )
 from kb_store.ports import Counts, Generation, GenerationPin, GraphStore, LeaseOwner, LoadLease, StoreHealth
 from kb_store.record_changes import CHANGED_REMEMBERED, RecordChanges, RecordKey
@@ -290,9 +290,9 @@ class MongoDocumentStore:
         """Read kind by kind."""
         return await self._records.raw(website_id, generation)
 
-    def decode(self, raw: RawRecord) -> Mapping[str, Any]:
+    def split(self, raw: RawRecord) -> tuple[str, Mapping[str, Any]]:
         """Read the BSON."""
-        return decode_raw(raw)
+        return split_raw(raw)
 
     async def count(self, website_id: str, generation: int) -> Counts:
         """Count by kind."""

@@ -10,7 +10,7 @@ from kb_store.mongodb.connection import MongoConnection
 from kb_store.mongodb.database_schema import EDGES, VERTICES, graph_plans, prepare
 from kb_store.mongodb.document_store import health_of
 from kb_store.mongodb.record_codec import decode_body
-from kb_store.mongodb.record_collections import RecordCollections, decode_raw, local_id
+from kb_store.mongodb.record_collections import RecordCollections, local_id, split_raw
 from kb_store.ports import Counts, StoreHealth
 from kb_store.store_setup import CollectionSetup
 from kb_store.stored_contents import RawRecord, RawRecords
@@ -71,9 +71,9 @@ class MongoGraphStore:
         vertices = await self._vertices.raw(website_id, generation)
         return {**vertices, **await self._edges.raw(website_id, generation)}
 
-    def decode(self, raw: RawRecord) -> Mapping[str, Any]:
+    def split(self, raw: RawRecord) -> tuple[str, Mapping[str, Any]]:
         """Read the BSON."""
-        return decode_raw(raw)
+        return split_raw(raw)
 
     async def count(self, website_id: str, generation: int) -> tuple[Counts, Counts]:
         """Count vertices and edges, by kind."""

@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from bson import BSON
+import bson
 from bson.errors import BSONError
 from bson.raw_bson import RawBSONDocument
 
@@ -31,6 +31,9 @@ _DOLLAR_KEY = re.compile(rb"[\x01-\x13]\$")
 _NESTED = (b"\x03", b"\x04")
 """The bytes of BSON for a document and an array; lengths have them, too."""
 
+_LEAST_OF_DEEP = MAX_DEPTH * 7
+"""Fewer bytes cannot be nested deeper: a level has at least its type, the end of its key, its length and its own end."""
+
 _INT64 = range(-(2**63), 2**63)
 
 
@@ -46,29 +49,33 @@ class RecordTooLarge(StoreError):
 
 
 def encode_document(
-    address: str, name: str, head: Mapping[str, Any], body: Mapping[str, Any], *, as_text: bool = False
+    address: str,
+    name: tuple[str, str],
+    head: dict[str, Any],
+    body: Mapping[str, Any],
+    *,
+    as_text: bool = False,
 ) -> RawBSONDocument:
     """Return a record as the BSON that is written: `head`, and the fields of `encode_body`. It is encoded only once.
 
-    Raises `RecordTooLarge` with the record's name, before the driver would fail.
+    Raises `RecordTooLarge` with the record's name (kind and id), before the driver would fail.
     """
     encoded = None if as_text else _encode_native(head, body)
     if encoded is None:
-        encoded = BSON.encode({**head, **encode_body(body, as_text=True)})
+        encoded = bson.encode({**head, **encode_body(body, as_text=True)})
     if len(encoded) > MAX_BYTES:
-        raise RecordTooLarge(address, name, len(encoded))
+        raise RecordTooLarge(address, "/".join(name), len(encoded))
     return RawBSONDocument(encoded)
 
 
 def _encode_native(head: Mapping[str, Any], body: Mapping[str, Any]) -> bytes | None:
     """Return the record with a native body; None if it must be text. Most bodies need no look at each of their values."""
     try:
-        encoded = BSON.encode({**head, "body": to_values(body)})
+        encoded = bson.encode({**head, "body": to_values(body)})
     except (BSONError, OverflowError, UnicodeError, RecursionError):
         return None
-    suspicious = sum(map(encoded.count, _NESTED)) > MAX_DEPTH or (
-        encoded.find(b"$") >= 0 and _DOLLAR_KEY.search(encoded)
-    )
+    deep = len(encoded) > _LEAST_OF_DEEP and sum(map(encoded.count, _NESTED)) > MAX_DEPTH
+    suspicious = deep or (encoded.find(b"$") >= 0 and _DOLLAR_KEY.search(encoded))
     return None if suspicious and "text" in encode_body(body) else encoded
 
 
@@ -94,7 +101,7 @@ def decode_body(document: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def check_size(address: str, record: str, document: Mapping[str, Any]) -> None:
     """Raise `RecordTooLarge` with the record's name, before the driver would fail."""
-    size = len(BSON.encode(document))
+    size = len(bson.encode(document))
     if size > MAX_BYTES:
         raise RecordTooLarge(address, record, size)
 

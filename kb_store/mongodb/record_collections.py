@@ -16,7 +16,7 @@ from collections.abc import (
 from typing import Any, cast
 
 import bson
-from pymongo import InsertOne, ReplaceOne
+from pymongo import ReplaceOne
 from pymongo.errors import BulkWriteError
 
 from kb_store.knowledge_records import EdgeRecord, KnowledgeRecord
@@ -37,8 +37,6 @@ PAGE = 500
 First = Callable[[MongoDatabase, MongoSession], Awaitable[None]]
 """What a transaction does before it writes records."""
 
-
-_Request = InsertOne[MongoDocument] | ReplaceOne[MongoDocument]
 
 _DUPLICATE = 11000
 """The server's code for an existing record."""
@@ -79,29 +77,26 @@ class RecordCollections:
 
     async def _put(self, documents: Mapping[str, Sequence[MongoDocument]], first: First) -> None:
         """Insert the records, which nearly always works and is twice as fast; else replace existing ones."""
-        try:
-            await self._write(
-                {k: [InsertOne(each) for each in those] for k, those in documents.items()}, first
-            )
-        except _BatchAlreadyWritten:
-            replacing = {
-                kind: [ReplaceOne({"_id": each["_id"]}, each, upsert=True) for each in those]
-                for kind, those in documents.items()
-            }
-            await self._write(replacing, first)
 
-    async def _write(self, requests: Mapping[str, Sequence[_Request]], first: First) -> None:
-        async def work(database: MongoDatabase, session: MongoSession) -> None:
+        async def insert(database: MongoDatabase, session: MongoSession) -> None:
             await first(database, session)
             try:
-                for kind, each in requests.items():
-                    await database[self.names[kind]].bulk_write(each, session=session)
+                for kind, those in documents.items():
+                    await database[self.names[kind]].insert_many(those, session=session)
             except BulkWriteError as exc:
                 if any(error.get("code") == _DUPLICATE for error in exc.details["writeErrors"]):
                     raise _BatchAlreadyWritten from exc
                 raise
 
-        await self._connection.transaction(work)
+        async def replace(database: MongoDatabase, session: MongoSession) -> None:
+            await first(database, session)
+            for kind, those in documents.items():
+                await database[self.names[kind]].bulk_write(_replacing(those), session=session)
+
+        try:
+            await self._connection.transaction(insert)
+        except _BatchAlreadyWritten:
+            await self._connection.transaction(replace)
 
     def _documents(
         self,
@@ -115,7 +110,7 @@ class RecordCollections:
         for record in records:
             document = encode_document(
                 self._connection.address,
-                f"{record.kind}/{record.local_id}",
+                (record.kind, record.local_id),
                 {"_id": record_id(website_id, generation, record.local_id), **_ends(record)},
                 record.body,
                 as_text=as_text,
@@ -134,10 +129,7 @@ class RecordCollections:
         """Yield each collection, and the requests that write these records, whether or not they exist."""
         made = self._documents(website_id, generation, records, as_text=as_text)
         for kind, documents in made.items():
-            yield (
-                self.names[kind],
-                [ReplaceOne({"_id": each["_id"]}, each, upsert=True) for each in documents],
-            )
+            yield self.names[kind], _replacing(documents)
 
     async def stored(self, website_id: str, generation: int) -> AsyncIterator[tuple[str, MongoDocument]]:
         """Yield kind and document, by kind and local id, in pages: a committed generation does not change."""
@@ -233,6 +225,11 @@ async def change_records(
         await run(as_text=True)
 
 
+def _replacing(documents: Sequence[MongoDocument]) -> list[ReplaceOne[MongoDocument]]:
+    """Return the requests that write documents whether or not they exist."""
+    return [ReplaceOne({"_id": each["_id"]}, each, upsert=True) for each in documents]
+
+
 def record_id(website_id: str, generation: int, name: str) -> dict[str, Any]:
     """Return the `_id` of a record, in the order in which MongoDB compares it."""
     return {"website_id": website_id, "generation": generation, "local_id": name}
@@ -247,10 +244,10 @@ def _split(batch: bytes) -> Iterator[bytes]:
         start = end
 
 
-def decode_raw(raw: RawRecord) -> Mapping[str, Any]:
-    """Return the body of a record that `raw` gave."""
+def split_raw(raw: RawRecord) -> tuple[str, Mapping[str, Any]]:
+    """Return id and body of a record that `raw` gave."""
     document: Mapping[str, Any] = bson.decode(raw if isinstance(raw, bytes) else raw.encode())
-    return decode_body(document)
+    return str(document.get("local_id", "")), decode_body(document)
 
 
 def local_id(document: MongoDocument) -> str:

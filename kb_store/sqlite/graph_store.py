@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kb_store.knowledge_records import EdgeEnd, EdgeRecord, KnowledgeRecord, StoredBody, body_text
 from kb_store.sqlite.database import PAGE, SqliteDatabase
-from kb_store.sqlite.document_store import decode_row, health_of, raw_rows
+from kb_store.sqlite.document_store import health_of, raw_rows, split_row
 from kb_store.sqlite.record_changes import WRITE_EDGE, edge_row
 
 if TYPE_CHECKING:
@@ -69,7 +69,10 @@ class SqliteGraphStore:
             "ORDER BY kind, local_id LIMIT ?"
         )
         async for kind, local_id, *ends, body in self._pages(query, website_id, generation):
-            yield EdgeRecord(kind, local_id, EdgeEnd(*ends[:2]), EdgeEnd(*ends[2:]), StoredBody(body))
+            source_kind, source, target_kind, target = ends
+            yield EdgeRecord(
+                kind, local_id, EdgeEnd(source_kind, source), EdgeEnd(target_kind, target), StoredBody(body)
+            )
 
     async def raw_records(self, website_id: str, generation: int) -> RawRecords:
         """Read all in one transaction."""
@@ -82,9 +85,9 @@ class SqliteGraphStore:
 
         return await self.database.read(work)
 
-    def decode(self, raw: RawRecord) -> Mapping[str, Any]:
-        """Parse the JSON after the id."""
-        return decode_row(raw)
+    def split(self, raw: RawRecord) -> tuple[str, Mapping[str, Any]]:
+        """Cut at the first line break; the JSON is parsed when it is asked for."""
+        return split_row(raw)
 
     async def count(self, website_id: str, generation: int) -> tuple[Counts, Counts]:
         """Count both in one consistent view."""

@@ -1,6 +1,6 @@
 """Replaces the names that documents refer to, wherever a document states one.
 
-Which field names what is in `kb_schema.rules.references`; the fields that name elements are here, because the
+Which field names what is in `kb_schema.rules.reference_fields`; the fields that name elements are here, because the
 element that a name stands for depends on the screen.
 """
 
@@ -24,8 +24,8 @@ from kb_schema.iterators import CollectionIterator
 from kb_schema.narration_marks import rename_marks
 from kb_schema.nested_models import json_names
 from kb_schema.presentation_flows import DepthVariant, ScrollOptions, Segment
+from kb_schema.rules.reference_fields import references_of
 from kb_schema.rules.reference_names import ANY_ACTION
-from kb_schema.rules.references import references_of
 from kb_schema.screens import Screen, StateSignature
 from kb_schema.tasks import Task, TaskStep
 from kb_schema.wait_triggers import ObservabilityTrigger
@@ -62,7 +62,7 @@ class NameReference:
     """One name in a document."""
 
     kind: str
-    """A kind of `kb_schema.rules.references`, or `element`."""
+    """A kind of `kb_schema.rules.reference_fields`, or `element`."""
     name: str
     place: str
     """The document and the JSON path in it."""

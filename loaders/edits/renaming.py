@@ -38,7 +38,7 @@ REFERENCE_KINDS: Mapping[str, tuple[str, ...]] = {
     "group": ("group",),
     "flow": (),
 }
-"""The word -> the kinds of references (`kb_schema.rules.references`) that may name it."""
+"""The word -> the kinds of references (`kb_schema.rules.reference_fields`) that may name it."""
 MOST_PLACES = 6
 """The most places that a message lists."""
 

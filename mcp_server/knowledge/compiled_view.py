@@ -6,10 +6,12 @@ Not here: the queries. They are pure functions over a `KnowledgeView`, each in i
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from operator import attrgetter
+
+from pydantic import BaseModel
 
 from kb_schema.base import CURRENT_SCREEN
 from kb_schema.collection_pause import paused_collection
@@ -17,20 +19,25 @@ from kb_schema.edge_weights import NO_RECOVERY_MS
 from kb_schema.effects import FactEffect
 from kb_schema.graph_documents import GlobalRecovery, Transition
 from kb_schema.knowledge_base import KnowledgeBase
-from kb_schema.nested_models import walk
+from kb_schema.nested_models import list_models
+from kb_schema.objectives import Objective
 from kb_schema.observed_outcomes import ObservedStats, RecoveryStats, TransitionStats
 from kb_schema.screens import UIElement
 from kb_schema.tasks import Task
 from kb_schema.websites import Website
 from kb_store.learned import learned_numbers as maths
 from mcp_server.knowledge.task_screens import TaskScreens, collect_task_screens
-from mcp_server.lazy_values import LazyMapping
+from mcp_server.lazy_values import LazyMapping, LazySequence
 from mcp_server.screen_index.compiled_signatures import CompiledSignature, compile_signature
 from mcp_server.screen_index.screen_index import ScreenIndex
 from mcp_server.search.search_index import SearchIndex
 from mcp_server.transition_graph.condition_scopes import ScreenScope
-from mcp_server.transition_graph.transition_network import TransitionNetwork
-from mcp_server.transition_graph.transition_weights import WeightedTransition, weigh_transition
+from mcp_server.transition_graph.transition_network import TransitionNetwork, encode_cost
+from mcp_server.transition_graph.transition_weights import (
+    WeightedTransition,
+    authored_weight,
+    weigh_transition,
+)
 
 _local_id = attrgetter("local_id")
 _SCREEN_FIELDS = ("screen_id", "target_screen", "from_screen", "to_screen")
@@ -158,8 +165,8 @@ class KnowledgeView:
 @paused_collection()
 def compile_view(knowledge: KnowledgeBase, generation: str, *, roads: bool = True) -> KnowledgeView:
     """Compile a checked knowledge base; without `roads` if the store searches paths."""
-    elements = {screen_id: knowledge.elements(screen_id) for screen_id in knowledge.screens}
-    signatures = dict(_signatures(knowledge, elements))
+    elements = knowledge.elements_by_screen
+    signatures = lazy_signatures(knowledge, _recognised(knowledge), elements)
     groups_of = _groups_of(knowledge)
     recoveries_of = _recoveries_of(knowledge)
     leaving = _leaving(knowledge)
@@ -248,16 +255,29 @@ def recovery_sort_key(
     return (edge.priority(group), -learned.reliability(edge), learned.expected_ms(edge), edge.local_id)
 
 
-def _signatures(
-    knowledge: KnowledgeBase, elements: Mapping[str, Mapping[str, UIElement]]
-) -> Iterator[tuple[str, CompiledSignature]]:
+def _recognised(knowledge: KnowledgeBase) -> list[str]:
+    """Return the screens that something speaks for: URL patterns, or indicators."""
+    signatures = knowledge.signatures
+    return [
+        screen_id
+        for screen_id, screen in sorted(knowledge.screens.items())
+        if screen.url_patterns or ((own := signatures.get(screen_id)) is not None and own.positive)
+    ]
+
+
+def lazy_signatures(
+    knowledge: KnowledgeBase, screen_ids: Iterable[str], elements: Mapping[str, Mapping[str, UIElement]]
+) -> LazyMapping[CompiledSignature]:
+    """Return the signatures of these screens, each compiled when it is asked for."""
     signed_in = knowledge.website.authenticated_when
-    for screen_id in sorted(knowledge.screens):
+
+    def signature(screen_id: str) -> CompiledSignature:
         scope = ScreenScope(elements[screen_id], signed_in)
-        signature = knowledge.signatures.get(screen_id)
-        compiled = compile_signature(knowledge.screens[screen_id], signature, scope)
-        if compiled is not None:
-            yield screen_id, compiled
+        made = compile_signature(knowledge.screens[screen_id], knowledge.signatures.get(screen_id), scope)
+        assert made is not None  # noqa: S101 - only screens that something speaks for
+        return made
+
+    return LazyMapping(screen_ids, signature)
 
 
 def _groups_of(knowledge: KnowledgeBase) -> dict[str, tuple[str, ...]]:
@@ -270,9 +290,11 @@ def _groups_of(knowledge: KnowledgeBase) -> dict[str, tuple[str, ...]]:
 def _leaving(knowledge: KnowledgeBase) -> dict[str, tuple[Transition, ...]]:
     """By screen; edges to or from no known screen are left out."""
     found: dict[str, list[Transition]] = defaultdict(list)
+    screens = knowledge.screens
+    more = any(action.side_effects for action in knowledge.actions.values())
     for edge in knowledge.transitions.values():
-        if edge.from_screen in knowledge.screens and edge.to_screen in knowledge.screens:
-            found[edge.from_screen].append(add_side_effects(knowledge, edge))
+        if edge.from_screen in screens and edge.to_screen in screens:
+            found[edge.from_screen].append(add_side_effects(knowledge, edge) if more else edge)
     return {screen: tuple(sorted(own, key=_local_id)) for screen, own in found.items()}
 
 
@@ -289,11 +311,36 @@ def _compile_transitions(
     groups_of: Mapping[str, tuple[str, ...]],
     recoveries_of: Mapping[str, tuple[GlobalRecovery, ...]],
 ) -> SearchableTransitions:
-    ways = {}
-    for screen, edges in leaving.items():
-        ms = recovery_ms(knowledge, groups_of.get(screen, ()), recoveries_of, NO_STATISTICS)
-        ways[screen] = tuple(weigh_transition(edge, ms) for edge in edges)
-    return SearchableTransitions(ways, TransitionNetwork.of(ways))
+    """Return the network of all transitions; each is weighed for itself when a path takes it, as with a kept view."""
+    ms_by_groups = {
+        groups: recovery_ms(knowledge, groups, recoveries_of, NO_STATISTICS)
+        for groups in {(), *groups_of.values()}
+    }
+
+    def ms_on(screen: str) -> float:
+        return ms_by_groups[groups_of.get(screen, ())]
+
+    def weighed(screen: str) -> tuple[WeightedTransition, ...]:
+        return tuple([weigh_transition(edge, ms_on(screen)) for edge in leaving[screen]])
+
+    def costs(objective: Objective) -> list[int]:
+        return [encode_cost(authored_weight(edge, ms_on(edge.from_screen), objective)) for edge in edges]
+
+    edges = sorted((edge for own in leaving.values() for edge in own), key=_local_id)
+    ways = LazyMapping(leaving, weighed)
+    lazy = lazy_ways([edge.local_id for edge in edges], [edge.from_screen for edge in edges], ways)
+    return SearchableTransitions(ways, TransitionNetwork(lazy, edges, costs))
+
+
+def lazy_ways(
+    ids: Sequence[str], tails: Sequence[str], ways: Mapping[str, Sequence[WeightedTransition]]
+) -> LazySequence[WeightedTransition]:
+    """Return the transitions by number, each looked up in `ways` when it is asked for. `ids` and `tails` (screens) by number, too."""
+
+    def way(number: int) -> WeightedTransition:
+        return next(each for each in ways[tails[number]] if each.transition_id == ids[number])
+
+    return LazySequence(len(ids), way)
 
 
 def _recoveries_of(knowledge: KnowledgeBase) -> dict[str, tuple[GlobalRecovery, ...]]:
@@ -333,12 +380,17 @@ def _tasks_of(
     return {screen_id: tuple(sorted(tasks)) for screen_id, tasks in found.items()}
 
 
+@cache
+def _screen_fields(model: type[BaseModel]) -> tuple[str, ...]:
+    return tuple(name for name in _SCREEN_FIELDS if name in model.model_fields)
+
+
 def _screens_of(task: Task, owners: Mapping[str, list[str]]) -> set[str]:
     named = {
         value
-        for _, node in walk(task)
-        for field in _SCREEN_FIELDS
-        if isinstance(value := getattr(node, field, None), str) and value != CURRENT_SCREEN
+        for node in list_models(task)
+        for field in _screen_fields(type(node))
+        if isinstance(value := getattr(node, field), str) and value != CURRENT_SCREEN
     }
     acted_on = [
         owners.get(step.action.target, []) for step in task.steps if isinstance(step.action.target, str)

@@ -32,14 +32,14 @@ from mcp_server.knowledge.compiled_view import (
     KnowledgeView,
     SearchableTransitions,
     add_side_effects,
+    lazy_signatures,
+    lazy_ways,
     recovery_ms,
 )
-from mcp_server.lazy_values import LazyMapping, LazySequence
-from mcp_server.screen_index.compiled_signatures import CompiledSignature, compile_signature
+from mcp_server.lazy_values import LazyMapping
 from mcp_server.screen_index.index_keys import IndexKey, IndexKeyKind, SnapshotFormat
 from mcp_server.screen_index.key_selection import ScreenKeys
 from mcp_server.screen_index.screen_index import ScreenIndex
-from mcp_server.transition_graph.condition_scopes import ScreenScope
 from mcp_server.transition_graph.transition_network import TransitionNetwork
 from mcp_server.transition_graph.transition_weights import WeightedTransition, weigh_transition
 
@@ -215,12 +215,6 @@ def restore_view(lines: Sequence[bytes], contents: StoredContents, keys: _FiledK
     knowledge = _KeptKnowledge(website, by_kind, _StoredSources(by_kind), index["signed"])
     elements = LazyMapping(index["ids"].get("screen", ()), knowledge.elements)
 
-    def signature(screen_id: str) -> CompiledSignature:
-        scope = ScreenScope(elements[screen_id], website.authenticated_when)
-        made = compile_signature(knowledge.screens[screen_id], knowledge.signatures.get(screen_id), scope)
-        assert made is not None  # noqa: S101 - only screens with one are kept
-        return made
-
     def edges(screen_id: str) -> tuple[Transition, ...]:
         own = (knowledge.transitions[each] for each in index["leaving"][screen_id])
         return tuple(add_side_effects(knowledge, each) for each in own)
@@ -231,7 +225,7 @@ def restore_view(lines: Sequence[bytes], contents: StoredContents, keys: _FiledK
         for group, own in index["recoveries_of"].items()
     }
     leaving = LazyMapping(index["leaving"], edges)
-    signatures = LazyMapping(index["patterns"], signature)
+    signatures = lazy_signatures(knowledge, index["patterns"], elements)
 
     def weighed(screen_id: str) -> tuple[WeightedTransition, ...]:
         ms = recovery_ms(knowledge, groups_of.get(screen_id, ()), recoveries, NO_STATISTICS)
@@ -261,10 +255,7 @@ def _restore_network(
 ) -> TransitionNetwork:
     ids, screens, tails = facets["transition_ids"], facets["screens"], facets["tails"]
 
-    def way(number: int) -> WeightedTransition:
-        own = ways[screens[tails[number]]]
-        return next(each for each in own if each.transition_id == ids[number])
-
     by_objective: Mapping[Objective, bytes] = dict(zip(get_args(Objective), costs, strict=True))
     parsed: Callable[[Objective], Sequence[int]] = lambda objective: json.loads(by_objective[objective])  # noqa: E731
-    return TransitionNetwork.restored(facets, LazySequence(len(ids), way), parsed)
+    lazy = lazy_ways(ids, [screens[tail] for tail in tails], ways)
+    return TransitionNetwork.restored(facets, lazy, parsed)

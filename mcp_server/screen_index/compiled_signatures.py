@@ -19,14 +19,22 @@ OPTIONAL_SHARE = 0.25
 """Weight of an optional indicator as a share of the mean weight of the stronger ones."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Indicator:
     """One condition of a signature and what it counts for; negative and exclusion ones weigh nothing."""
 
     kind: IndicatorKind
     condition: BaseCondition
     weight: float
-    words: str
+    url_patterns: tuple[str, ...] = ()
+    """Of the indicator that stands for a screen's patterns."""
+
+    @cached_property
+    def words(self) -> str:
+        """It in a few words, for evidence; made when it is first told."""
+        if self.url_patterns:
+            return f"url matches {' or '.join(self.url_patterns)}"
+        return condition_text.describe_condition(self.condition)
 
 
 @dataclass(frozen=True)
@@ -95,7 +103,7 @@ def _indicators(
 ) -> Iterator[Indicator]:
     for condition in conditions:
         weight = condition.weight if condition.weight is not None and default else default
-        yield Indicator(kind, condition, weight, condition_text.describe_condition(condition))
+        yield Indicator(kind, condition, weight)
 
 
 def _url_indicator(screen: Screen) -> Iterator[Indicator]:
@@ -104,8 +112,7 @@ def _url_indicator(screen: Screen) -> Iterator[Indicator]:
         return
     parts = tuple(UrlMatches(type="url_matches", pattern=pattern) for pattern in screen.url_patterns)
     condition: BaseCondition = parts[0] if len(parts) == 1 else Combined(type="any_of", conditions=parts)
-    words = f"url matches {' or '.join(screen.url_patterns)}"
-    yield Indicator("url_patterns", condition, 1.0, words)
+    yield Indicator("url_patterns", condition, 1.0, screen.url_patterns)
 
 
 def _optional_weight(screen: Screen, signature: Signature) -> float:

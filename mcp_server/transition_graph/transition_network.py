@@ -19,6 +19,8 @@ from functools import cached_property
 from operator import attrgetter, itemgetter
 from typing import Any
 
+from kb_schema.effects import FactEffect
+from kb_schema.graph_documents import Transition
 from kb_schema.objectives import Objective
 from mcp_server.lazy_values import LazySequence
 from mcp_server.transition_graph.fact_conditions import check_on_facts
@@ -67,28 +69,40 @@ class ArcLists:
 class TransitionNetwork:
     """One website's transitions as numbers. What it says never changes; `changed` makes another one."""
 
-    def __init__(self, ways: Sequence[WeightedTransition]) -> None:
+    def __init__(
+        self,
+        ways: Sequence[WeightedTransition],
+        edges: Sequence[Transition] | None = None,
+        costs: Callable[[Objective], Sequence[int]] | None = None,
+    ) -> None:
+        """`edges`: the documents of `ways`, and `costs` what they cost by an objective, where `ways` are made when asked for."""
         self.ways = ways
         """In the order of their ids."""
-        self.transition_ids: Sequence[str] = tuple([way.transition_id for way in ways])
-        ends = {screen for way in ways for screen in (way.source, way.target)}
+        self._edges = edges = [way.transition for way in ways] if edges is None else edges
+        self.transition_ids: Sequence[str] = tuple([edge.local_id for edge in edges])
+        ends = {screen for edge in edges for screen in (edge.from_screen, edge.to_screen)}
         self.screens = tuple(sorted(ends))
         """Screen ids by number, of screens that a transition leaves or arrives at."""
         self.numbers = {screen: number for number, screen in enumerate(self.screens)}
         """Screen id -> number."""
-        self.tails = tuple([self.numbers[way.source] for way in ways])
-        self.heads = tuple([self.numbers[way.target] for way in ways])
-        self.facts_set = frozenset(fact for way in ways for fact, _ in way.sets)
+        self.tails = tuple([self.numbers[edge.from_screen] for edge in edges])
+        self.heads = tuple([self.numbers[edge.to_screen] for edge in edges])
+        facts = {
+            number: {effect.fact for effect in edge.effects if isinstance(effect, FactEffect)}
+            for number, edge in enumerate(edges)
+            if edge.effects
+        }
+        self.facts_set = frozenset[str]().union(*facts.values())
         """Names of the facts that a transition makes known."""
-        self.factual = frozenset(number for number, way in enumerate(ways) if way.required or way.sets)
-        """Transitions that facts have to do with."""
-        self.helped = frozenset(
-            number for number, way in enumerate(ways) if way.transition.conditions.optional
+        self.factual = frozenset(
+            number for number, edge in enumerate(edges) if edge.conditions.required or facts.get(number)
         )
+        """Transitions that facts have to do with."""
+        self.helped = frozenset(number for number, edge in enumerate(edges) if edge.conditions.optional)
         """Transitions with optional conditions."""
         self.tables = NextHopTables()
-        self._kept_costs: Callable[[Objective], Sequence[int]] | None = None
-        """Returns the costs by way, of a network that was kept; None: they are computed from `ways`."""
+        self._costs = costs
+        """Returns the costs by way, as they are without `_renewed`; None: they are computed from `ways`."""
         self._renewed: Mapping[int, WeightedTransition] = {}
         """By number: transitions that were weighed anew since."""
         self._arcs: dict[Objective, ArcLists] = {}
@@ -103,16 +117,16 @@ class TransitionNetwork:
     def by_action(self) -> Mapping[str, Sequence[int]]:
         """The transitions of every action type."""
         found: defaultdict[str, list[int]] = defaultdict(list)
-        for number, way in enumerate(self.ways):
-            found[way.action_type].append(number)
+        for number, edge in enumerate(self._edges):
+            found[edge.triggered_by.canonical_type].append(number)
         return found
 
     @cached_property
     def by_effect(self) -> Mapping[str, Sequence[int]]:
         """The transitions that have an effect of a type."""
         found: defaultdict[str, list[int]] = defaultdict(list)
-        for number, way in enumerate(self.ways):
-            for name in {effect.type for effect in way.transition.effects}:
+        for number, edge in enumerate(self._edges):
+            for name in {effect.type for effect in edge.effects}:
                 found[name].append(number)
         return found
 
@@ -190,7 +204,7 @@ class TransitionNetwork:
         costs: Callable[[Objective], Sequence[int]],
     ) -> TransitionNetwork:
         """Return the network that `facets` came from; `ways` may be lazy, `costs` is asked once per objective."""
-        network = cls([])
+        network = cls([], costs=costs)
         network.ways, network.transition_ids = ways, facets["transition_ids"]
         network.screens = tuple(facets["screens"])
         network.numbers = {screen: number for number, screen in enumerate(network.screens)}
@@ -198,14 +212,13 @@ class TransitionNetwork:
         network.facts_set = frozenset(facets["facts_set"])
         network.factual, network.helped = frozenset(facets["factual"]), frozenset(facets["helped"])
         network.by_action, network.by_effect = facets["by_action"], facets["by_effect"]
-        network._kept_costs = costs
         return network
 
     def _weighed(self, objective: Objective) -> ArcLists:
-        if self._kept_costs is None:
+        if self._costs is None:
             costs = [encode_cost(way.weights[objective]) for way in self.ways]
         else:
-            costs = [*self._kept_costs(objective)]
+            costs = [*self._costs(objective)]
             for number, way in self._renewed.items():
                 costs[number] = encode_cost(way.weights[objective])
         out: list[list[Arc]] = [[] for _ in self.screens]

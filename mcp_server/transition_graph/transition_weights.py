@@ -38,7 +38,14 @@ class WeightedTransition:
     required: tuple[BaseCondition, ...]
     sets: tuple[tuple[str, str], ...]
     """Facts it makes known: (name, value as JSON)."""
-    weights: Mapping[Objective, Weight]
+    recovery_ms: float
+    """The expected time to recover from a failure on its screen."""
+
+    @property
+    def weights(self) -> Mapping[Objective, Weight]:
+        """For each objective what it minimises, and what decides between equals. Made when asked: the search keeps its own numbers."""
+        complexity = self.transition.cost.complexity_score or 0.0
+        return edge_weights_by_objective(self.expected_ms, self.reliability, self.recovery_ms, complexity)
 
     @cached_property
     def step(self) -> PathStep:
@@ -68,7 +75,7 @@ def _executable_form(transition: Transition) -> dict[str, Any]:
 def weigh_transition(
     transition: Transition, recovery_ms: float, seen: ObservedStats | None = None
 ) -> WeightedTransition:
-    """A transition with its weights, `recovery_ms` being what a failure on its screen costs.
+    """A transition as paths weigh it, `recovery_ms` being what a failure on its screen costs.
 
     Learned numbers (`seen`) come in here and nowhere else.
     """
@@ -88,10 +95,16 @@ def weigh_transition(
             for effect in transition.effects
             if isinstance(effect, FactEffect)
         ),
-        weights=edge_weights_by_objective(
-            ms, reliability, recovery_ms, transition.cost.complexity_score or 0.0
-        ),
+        recovery_ms=recovery_ms,
     )
+
+
+def authored_weight(transition: Transition, recovery_ms: float, objective: Objective) -> Weight:
+    """Return what `weigh_transition` gives for one objective, without learned numbers."""
+    complexity = transition.cost.complexity_score or 0.0
+    return edge_weights_by_objective(transition.expected_ms, transition.reliability, recovery_ms, complexity)[
+        objective
+    ]
 
 
 def edge_weights_by_objective(

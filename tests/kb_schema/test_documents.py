@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
+from pydantic import ValidationError
 
 from kb_schema import MODELS, KnowledgeError, SourcedDocument, assemble, parse_document, parse_fragment
 from kb_schema.action_types import ACTION_TYPES, canonical
-from kb_schema.base import split_reference
+from kb_schema.base import Model, split_reference
 from kb_schema.documents import kind_of
 from kb_schema.json_schemas import all_schemas, json_schema
 from kb_schema.selectors import Selector
@@ -383,3 +384,31 @@ def test_the_default_of_an_actions_parameter_has_its_type(parameter, said):
     assert problem.path == "$.parameters.p"
     assert problem.message.startswith(said)
     assert "fast" not in problem.message or not parameter.get("secret")
+
+
+class _Named(Model):
+    name: str = ""
+    parts: tuple[str, ...] = ()
+
+
+class _Called(Model):
+    name: str = ""
+    parts: tuple[str, ...] = ()
+
+
+def test_models_are_equal_by_their_fields_and_their_type():
+    assert _Named(name="a") == _Named.model_construct(name="a", parts=())
+    assert _Named() == _Named(parts=())
+    assert _Named(name="a") != _Named(name="b")
+    assert _Named() != _Called()
+    assert _Named(name="a") != {"name": "a", "parts": ()}
+    noted = _Named(name="a")
+    noted.__dict__["remembered"] = 1  # as a cached property does
+    assert noted == _Named(name="a") == noted
+    assert noted != _Named(name="b")
+
+
+@pytest.mark.parametrize("kind", [["css"], {"css": 1}, 7, None])
+def test_a_strategy_whose_type_is_no_text_is_refused(kind):
+    with pytest.raises(ValidationError):
+        Selector.model_validate({"strategies": [{"type": kind, "value": "#a"}]})

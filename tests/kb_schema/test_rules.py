@@ -9,6 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kb_schema import KnowledgeError, Severity, SourcedDocument, assemble, parse_document
+from kb_schema.conditions import BaseCondition
+from kb_schema.graph_documents import Transition
+from kb_schema.nested_models import ModelFinder
+from kb_schema.rules.checked_models import CheckedModels
 from tests.kb_store.sample_knowledge import documents_of
 
 
@@ -431,3 +435,36 @@ def test_a_name_that_is_missing_in_many_places_is_told_in_each_with_the_same_sug
     found = [p for p in _problems(_with(*edges), "references") if p.path == "$._to"]
     assert len({p.source for p in found}) == len(edges)
     assert {p.fix for p in found} == {'did you mean "all"?'}
+
+
+# -- what rules look at
+
+
+def test_models_are_found_once_for_all_rules_and_their_holders_in_order():
+    documents = [parse_document(each) for each in documents_of()]
+    knowledge = assemble([SourcedDocument(each) for each in documents])[0]
+    models = CheckedModels(knowledge)
+    assert [document for document, _ in models] == [*knowledge.documents()]
+    expected = [each for each in knowledge.documents() if ModelFinder(BaseCondition).find(each)]
+    found = models.holders(BaseCondition)
+    assert expected
+    assert sorted(map(id, found)) == sorted(map(id, expected))
+    assert {type(each) for each in models.holders(Transition)} == {Transition}
+
+
+def test_a_variable_is_found_in_a_step_that_utf_8_cannot_hold():
+    step = {"action": {"action_type": "fill", "target": "go", "value": "\ud800 {nobody}"}}
+    found = _problems(_with({"type": "task", "task_id": "extra", "name": "E", "steps": [step]}))
+    assert [each.path for each in found if each.rule == "context-first"] == ["$.steps[0].action.value"]
+
+
+@pytest.mark.parametrize("different", [{"exact": True}, {"value": "Yes"}, {"selector": "#a"}])
+def test_any_field_that_a_condition_means_tells_screens_apart(different):
+    def screen(name, **more):
+        signature = {
+            "primary_indicators": [{"type": "dom_contains", "value": "yes", "selector": "#b", **more}]
+        }
+        return {"type": "screen", "screen_id": name, "name": name, "state_signature": signature}
+
+    assert _problems(_with(screen("alpha"), screen("beta", **different))) == []
+    assert _problems(_with(screen("alpha"), screen("beta", weight=0.5, timeout=3)), "negative-signature")

@@ -1,4 +1,4 @@
-"""What a load and a read keep in memory beside the knowledge itself: one batch."""
+"""What a load and a read keep in memory beside the knowledge itself: one batch, and the unparsed records of one store."""
 
 from __future__ import annotations
 
@@ -43,21 +43,21 @@ async def test_a_read_parses_each_record_as_it_comes(tmp_path, monkeypatch):
     class Counting(record_parser.RecordParser):
         def add(self, record):
             super().add(record)
-            waiting.discard(id(record))
+            waiting.discard(id(record.body))
 
     monkeypatch.setattr(knowledge_reader, "RecordParser", Counting)
     async with open_stores(tmp_path) as stores:
         await load_knowledge(stores.documents, stores.graph, knowledge_of(version="all", screens=50))
-        give = stores.documents.records
+        split = stores.documents.split
 
-        async def watched(website_id, generation):
+        def watched(raw):
             nonlocal most
-            async for record in give(website_id, generation):
-                waiting.add(id(record))
-                most = max(most, len(waiting))
-                yield record
+            local_id, body = split(raw)
+            waiting.add(id(body))
+            most = max(most, len(waiting))
+            return local_id, body
 
-        monkeypatch.setattr(stores.documents, "records", watched)
+        monkeypatch.setattr(stores.documents, "split", watched)
         knowledge, _ = await read_knowledge(stores.documents, stores.graph, "shop")
     assert version_of(knowledge) == "all"
     assert most == 1

@@ -97,7 +97,7 @@ def test_text_that_we_would_not_write_is_read_as_its_values_are(text):
 )
 def test_invalid_text_has_the_problems_of_its_values(text):
     with pytest.raises(KnowledgeError) as by_text:
-        from_record(_record(text), source="screen/s")
+        from_record(_record(text))
     with pytest.raises(KnowledgeError) as by_values:
         from_body(json.loads(text), source="screen/s")
     assert by_text.value.problems == by_values.value.problems

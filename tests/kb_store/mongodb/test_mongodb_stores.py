@@ -349,7 +349,7 @@ async def test_a_server_without_a_replica_set_is_told_how_to_get_one(stores, mon
     async def refused(*_args, **_options):
         raise OperationFailure("Transaction numbers are only allowed on a replica set member or mongos", 20)
 
-    monkeypatch.setattr("pymongo.asynchronous.collection.AsyncCollection.bulk_write", refused)
+    monkeypatch.setattr("pymongo.asynchronous.collection.AsyncCollection.insert_many", refused)
     with pytest.raises(StoreUnavailable, match="--replSet") as caught:
         await load_knowledge(stores.documents, stores.graph, knowledge_of())
     assert not caught.value.retriable

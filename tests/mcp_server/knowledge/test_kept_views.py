@@ -8,11 +8,12 @@ import pytest
 from kb_schema.observed_outcomes import TransitionStats
 from kb_store import load_knowledge, open_stores
 from mcp_server.identification.screen_identification import identify
-from mcp_server.knowledge import kept_views, store_source
-from mcp_server.knowledge.compiled_view import LearnedStatistics, apply_statistics
+from mcp_server.knowledge import compiled_view, kept_views, store_source
+from mcp_server.knowledge.compiled_view import LearnedStatistics, apply_statistics, compile_view
 from mcp_server.knowledge.kept_views import MOST_FILES
 from mcp_server.knowledge.store_source import StoreSource
 from mcp_server.knowledge.view_cache import ViewCache
+from mcp_server.transition_graph.transition_network import encode_cost
 from tests.mcp_server import pantry
 from web_pages.stored_pages import StoredPage, answer_probes
 
@@ -149,3 +150,29 @@ async def test_learned_numbers_change_a_kept_view_as_a_compiled_one(stores):
         }
         compiled, kept = (apply_statistics(each, LearnedStatistics(stats)) for each in (compiled, kept))
         alike(compiled, kept)
+
+
+def test_a_compiled_view_weighs_no_transition_and_compiles_no_signature_before_it_is_asked():
+    made: list[str] = []
+    for name in ("weigh_transition", "compile_signature"):
+        whole = getattr(compiled_view, name)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(
+                compiled_view, name, lambda *given, of=name, do=whole: made.append(of) or do(*given)
+            )
+            view = compile_view(pantry.knowledge(), "1")
+            assert made == []
+            assert view.network.arcs("balanced").costs
+            assert made == []
+            assert [*view.network.ways]
+            assert [*view.signatures.values()]
+            assert set(made) == {name}
+            made.clear()
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_costs_from_documents_are_those_of_the_weighed_transitions(objective):
+    view = compile_view(pantry.knowledge(), "1")
+    costs = view.network.arcs(objective).costs
+    assert costs == [encode_cost(way.weights[objective]) for way in view.network.ways]
+    assert len(set(costs)) > 1 or objective == "fewest"

@@ -142,6 +142,7 @@ async def test_of_two_like_ways_out_the_one_that_worked_comes_first_and_weighs_t
 
 async def test_new_numbers_compile_nothing_and_touch_only_what_was_observed(view, monkeypatch):
     monkeypatch.setattr(compiled_view, "compile_signature", None)
+    assert all(view.ways.values())  # made now: what is made stays
     after = await learned(view, *reports(3, transition_id="open_new"))
     assert after.signatures is view.signatures
     assert after.ways["sign_in_page"] is view.ways["sign_in_page"]

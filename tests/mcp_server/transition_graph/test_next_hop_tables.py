@@ -131,7 +131,7 @@ def test_after_any_change_of_weights_network_and_tables_are_those_made_anew(edge
         )  # fmt: skip
         view = apply_statistics(view, learned)
         anew = TransitionNetwork.of(view.ways)
-        assert view.network.ways == anew.ways
+        assert list(view.network.ways) == list(anew.ways)
         fill(anew)
         for objective in OBJECTIVES:
             assert view.network.arcs(objective) == anew.arcs(objective)
