@@ -23,6 +23,7 @@ from agent.exploration.pages.page_addresses import (
 )
 from agent.exploration.pages.page_digests import PageDigests, mask_numbers
 from agent.exploration.pages.page_observation import is_anchor, leads_to_other_address
+from agent.exploration.tried_exits import TriedExits
 from kb_schema.explorations import FAMILY, SHARED, AttemptedTransition, ExplorationPage, MapLimits, Offer
 from kb_schema.url_patterns import find_site_root, origin_of, path_of
 
@@ -71,8 +72,7 @@ class ExplorationState:
         self.passages = 0
         self.tried: set[tuple[str, str]] = set()
         """Pairs of page id and offer id."""
-        self.ways: set[tuple[str, str]] = set()
-        """Pairs of a place's path and an exit action that was tried there."""
+        self.exits = TriedExits()
         self.tries: Counter[OfferKey] = Counter()
         self.vain: Counter[OfferKey] = Counter()
         """How often a control had no effect, on any page."""
@@ -156,7 +156,7 @@ class ExplorationState:
         if page is None:
             return
         if passage.offer_id is None:
-            self.ways.add((build_place_path(page.url), passage.way))
+            self.exits.note(page, passage, self.pages.get(passage.to_page or ""))
             return
         self.tried.add((passage.from_page, passage.offer_id))
         offer = next((each for each in page.offers if each.offer_id == passage.offer_id), None)
@@ -248,7 +248,7 @@ class ExplorationState:
         """Note that nothing more is to be tried on the pages so far: only what is new from now on is."""
         for page in self.pages.values():
             self.closed |= {(page.page_id, offer.offer_id) for offer in page.offers}
-            self.ways.add((build_place_path(page.url), "address"))
+            self.exits.settle(page)
 
     def has_asked(self, page: ExplorationPage, offer: Offer, most: int) -> bool:
         """Whether a control of its kind was pressed to see what it asks, or `most` of its name on pages of this place."""

@@ -332,6 +332,7 @@ class ExplorationStepRunner:
         if before is None:
             self.ledger.lose(step.page, "the page could not be read")
             return
+        depth = step.page.depth if step.depth is None else step.depth
         await self.rules.pace.turn()
         if step.offer is None:
             arrival = await self.tab.open(self.ledger.wanted.starts[0], before)
@@ -350,7 +351,7 @@ class ExplorationStepRunner:
             arrival, typed = await self._use(step.page, offer, before)
         changed = not offer.allowed_by and bool(self.guard.list_writes())
         try:
-            await self._passed(step.page, offer, "offer", arrival, filled, typed)
+            await self._passed(step.page, offer, "offer", arrival, filled, typed, depth=depth)
         except SignInLost as out:
             self.ledger.write(
                 step.page,
@@ -446,17 +447,25 @@ class ExplorationStepRunner:
         arrival: AttemptResult,
         filled: dict[str, str] | None = None,
         typed: str = "",
+        *,
+        depth: int | None = None,
     ) -> None:
-        """Record the result and its page, and try the exit actions of a new page."""
+        """Record the result and its page, and try the exit actions of a new page. `depth`: that of the page, or of a nearer one with
+        the control.
+        """
+        depth = page.depth if depth is None else depth
         if arrival.outcome in ("arrived", "popup"):
             await self.check_signed_in(arrival)
         to: str | None = page.page_id if arrival.outcome in ("stayed", "dialog") else None
         new, message = False, arrival.message
         if arrival.outcome in ("arrived", "popup") and arrival.look is not None:
             cleared = offer is not None and (page.page_id, offer.offer_id) in self.ledger.urgent
-            depth = page.depth if cleared else page.depth + 1  # without its overlay, it is the same page
             to, new = await self._note(
-                arrival, depth=depth, by_address=way == "address", after=page, found=bool(typed)
+                arrival,
+                depth=depth if cleared else depth + 1,  # without its overlay, it is the same page
+                by_address=way == "address" or _has_opened_its_address(offer, arrival),
+                after=page,
+                found=bool(typed),
             )
             if cleared and to is not None and to != page.page_id:
                 self.book.covered.add(page.page_id)
@@ -493,15 +502,14 @@ class ExplorationStepRunner:
 
     async def _ways_out(self, page: ExplorationPage, arrival: AttemptResult) -> None:
         """Try reload, Escape and back, once for each place."""
-        place = build_place_path(page.url)
         if (page.layer or (arrival.look is not None and arrival.look.dialog)) and self._untried(
-            place, "escape"
+            page, "escape"
         ):
             await self._way(page, "escape")
-        if self.at == page.page_id and arrival.moved and self._untried(place, "reload"):
+        if self.at == page.page_id and arrival.moved and self._untried(page, "reload"):
             await self._way(page, "reload")
-            if self.at == page.page_id and self._untried(place, "back"):
-                await self._way(page, "back")
+        if self.at == page.page_id and arrival.moved and self._untried(page, "back"):
+            await self._way(page, "back")
 
     async def _take_back(self, page: ExplorationPage, offer: Offer) -> None:
         """Undo a control that changed the page without navigation, if the website keeps the change on all pages.
@@ -521,8 +529,8 @@ class ExplorationStepRunner:
         if look is not None and self._stands_at(page.url):
             await self._stand(await self.tab.use(offer, look))
 
-    def _untried(self, place: str, way: ExitAction) -> bool:
-        return (place, way) not in self.book.ways and not self.rules.over()
+    def _untried(self, page: ExplorationPage, way: ExitAction) -> bool:
+        return self.book.exits.wants(page, way) and not self.rules.over()
 
     async def _way(self, page: ExplorationPage, way: ExitAction) -> None:
         before = self.look
@@ -574,3 +582,15 @@ class ExplorationStepRunner:
         )
         self.at, self.look = page.page_id, look
         return page.page_id, True
+
+
+def _has_opened_its_address(offer: Offer | None, arrival: AttemptResult) -> bool:
+    """Whether a link loaded the document at its address, as opening the address would."""
+    look = arrival.look
+    return (
+        offer is not None
+        and offer.href is not None
+        and look is not None
+        and arrival.moved
+        and normalize_address(offer.href) == look.address
+    )

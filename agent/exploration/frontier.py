@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agent.exploration.exploration_state import ExplorationState, kind_of
-from agent.exploration.pages.page_addresses import build_address_kind, build_parent_path, build_place_path
+from agent.exploration.pages.page_addresses import build_address_kind, build_parent_path
 from agent.exploration.pages.page_observation import is_anchor, leads_to_other_address
 from kb_schema.explorations import SHARED, Danger, ExplorationPage, Offer, UnexploredItem
 from kb_schema.search_fields import is_search_field
@@ -49,6 +49,8 @@ class ExplorationStep:
     offer: Offer | None
     """None: the exit action `address`, to the first start page."""
     rank: tuple[int, ...] = ()
+    depth: int | None = None
+    """Transitions from a start page to the nearest page with this control; None: those to `page`."""
 
 
 def list_steps(
@@ -67,8 +69,7 @@ def list_steps(
         if page.page_id in lost or page.page_id in book.covered or book.is_guarded(page.page_id):
             continue
         here = page.page_id != at
-        way = (build_place_path(page.url), "address")
-        if way not in book.ways and not page.start:
+        if not page.start and book.exits.wants(page, "address"):
             yield ExplorationStep(page, None, (WAY_OUT, 0, page.depth, here, number, 0))
         for place, offer in enumerate(page.offers):
             if (page.page_id, offer.offer_id) in book.closed:
@@ -100,7 +101,30 @@ def choose_next_step(
         book.key_of(step.page, step.offer) if step.offer else (step.page.page_id,) for step in found
     )
     left = sum(min(count, TRIES) for count in keys.values())
-    return min(found, key=lambda step: step.rank, default=None), left
+    best = min(found, key=lambda step: step.rank, default=None)
+    return None if best is None else _without_return(book, best, at, found), left
+
+
+def _without_return(
+    book: ExplorationState, best: ExplorationStep, at: str | None, found: Collection[ExplorationStep]
+) -> ExplorationStep:
+    """Return the same link on the current page, if it has it, instead of going back to the page of the best step: the entries of a
+    menu are on all pages.
+    """
+    offer = best.offer
+    if best.page.page_id == at or offer is None or not leads_to_other_address(offer, best.page.url):
+        return best
+    key = book.key_of(best.page, offer)
+    here = (
+        step
+        for step in found
+        if step.page.page_id == at
+        and step.offer is not None
+        and step.rank[0] == best.rank[0]
+        and book.key_of(step.page, step.offer) == key
+    )
+    same = min(here, key=lambda step: step.rank, default=None)
+    return best if same is None else replace(same, depth=best.page.depth)
 
 
 def explain_skip(

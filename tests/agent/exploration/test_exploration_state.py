@@ -105,6 +105,43 @@ def test_the_same_menu_is_not_tried_on_every_page() -> None:
     assert why(book, pages[2], menu) == "tried on other pages"
 
 
+def test_an_entry_of_a_menu_is_used_where_the_tab_is() -> None:
+    menu = (link(1, "/b", region="navigation:Main"), link(2, "/c", region="navigation:Main"))
+    one, other = page(1, "/a", menu, start=True), page(2, "/b", menu, depth=1)
+    book = ExplorationState(MapLimits(), [one, other], [passed(one, menu[0], other)])
+    step, _ = choose_next_step(book, "p0002", (), anywhere)
+    assert step is not None
+    assert (step.page.page_id, step.depth, step.offer) == ("p0002", 0, menu[1])
+    elsewhere, _ = choose_next_step(book, None, (), anywhere)
+    assert elsewhere is not None
+    assert (elsewhere.page.page_id, elsewhere.depth) == ("p0001", None)
+    plain = [page(n, path, (link(3, "/d"),), depth=n - 1) for n, path in ((1, "/a"), (2, "/b"))]
+    own, _ = choose_next_step(ExplorationState(MapLimits(), plain), "p0002", (), anywhere)
+    assert own is not None
+    assert own.page.page_id == "p0001"  # in the contents of another page, it is another link
+
+
+def test_ways_out_are_tried_on_some_pages_of_a_kind_and_on_more_where_they_fail() -> None:
+    sent = {"form": f"POST {BASE}/save"}
+    form = page(9, "/form", (button(1, "Name", action_type="fill", **sent), button(2, "Save", **sent)))
+    pages = [page(n, f"/{name}") for n, name in enumerate("abcde", start=1)]
+    told = [
+        AttemptedTransition(
+            from_page=each.page_id, way="reload", to_page=each.page_id, outcome="stayed", at=NOW
+        )
+        for each in pages[:3]
+    ]
+    book = ExplorationState(MapLimits(), [*pages, form], told[:2])
+    assert book.exits.wants(pages[2], "reload")
+    assert not book.exits.wants(pages[0], "reload")
+    book.note_passage(told[2])
+    assert not book.exits.wants(pages[3], "reload")
+    assert book.exits.wants(pages[3], "back")
+    assert book.exits.wants(form, "reload")  # a reload loses what was entered
+    failed = told[0].model_copy(update={"outcome": "arrived", "to_page": "p0002"})
+    assert ExplorationState(MapLimits(), pages, [failed, *told[1:]]).exits.wants(pages[3], "reload")
+
+
 def test_a_control_that_does_nothing_on_three_pages_is_left() -> None:
     idle = button(1, "Toggle 5")
     pages = [page(n, f"/{name}", (idle,)) for n, name in enumerate("abcd", start=1)]

@@ -12,6 +12,7 @@ from playwright.async_api import Browser, StorageState
 
 from agent.exploration import exploration_events
 from agent.exploration.pages.page_addresses import normalize_address
+from agent.exploration.tried_exits import ENOUGH
 from agent.exploration.website_exploration import (
     ExplorationMismatch,
     ExplorationNotSignedIn,
@@ -73,6 +74,24 @@ async def test_pages_passages_and_ways_out_are_written_down(browser: Browser, tm
         assert [each.reason for each in done.unexplored] == ['submits: its name contains "save"']
         assert [type(each) for each in told].count(exploration_events.PageFound) == 2
         assert isinstance(told[-1], exploration_events.ExplorationEnded)
+
+
+async def test_the_entries_of_a_menu_take_one_load_each(browser: Browser, tmp_path: Path) -> None:
+    names = ("ale", "bay", "cog", "dew", "elm", "fig", "gum", "hay")
+    menu = f"<nav>{''.join(f'<a href=/{name}>{name}</a>' for name in names)}</nav>"
+    pages = {
+        "/": html("Start", menu),
+        **{f"/{name}": html(name, f"{menu}<p>{name} {name}") for name in names},
+    }
+    with small_site(pages) as site:
+        await explore(browser, site.wanted(states=len(names) + 1), tmp_path)
+        folder = ExplorationFolder(tmp_path)
+        asked = sum(site.asked[f"GET {each}"] for each in pages)
+        assert sorted(paths(folder, site)) == sorted(pages)
+        assert {page.depth for page in folder.pages()} == {0, 1}
+        assert all(page.openable for page in folder.pages())
+        assert [each.way for each in folder.passages()].count("reload") == ENOUGH
+        assert asked <= 1 + len(names) + 2 * ENOUGH
 
 
 async def test_nothing_that_might_change_something_is_sent(browser: Browser, tmp_path: Path) -> None:
