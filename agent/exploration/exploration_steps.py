@@ -121,6 +121,8 @@ class ExplorationStepRunner:
         try:
             if step.offer is not None and is_asking(step.page, step.offer):
                 await self._asking.take(step, self._browser, (await self.tab.page()).context)
+            elif step.offer is not None and self._is_opened(step.page, step.offer):
+                await self._open_link(step, step.offer)
             elif await self._reach(step.page):
                 await self._do(step)
             elif not self.rules.over():
@@ -332,7 +334,6 @@ class ExplorationStepRunner:
         if before is None:
             self.ledger.lose(step.page, "the page could not be read")
             return
-        depth = step.page.depth if step.depth is None else step.depth
         await self.rules.pace.turn()
         if step.offer is None:
             arrival = await self.tab.open(self.ledger.wanted.starts[0], before)
@@ -350,20 +351,7 @@ class ExplorationStepRunner:
             kept = "" if offer.allowed_by else await self.tab.read_storage()
             arrival, typed = await self._use(step.page, offer, before)
         changed = not offer.allowed_by and bool(self.guard.list_writes())
-        try:
-            await self._passed(step.page, offer, "offer", arrival, filled, typed, depth=depth)
-        except SignInLost as out:
-            self.ledger.write(
-                step.page,
-                offer,
-                "offer",
-                arrival,
-                to=None,
-                message="the control signed out",
-                filled=filled,
-                typed=typed,
-            )
-            raise SignInLost(out.url, step) from out
+        await self._passed_by(step, offer, "offer", arrival, filled, typed)
         if arrival.outcome == "refused" and self.guard.stopped and not offer.allowed_by:
             self.ledger.mark(step.page.page_id, offer.offer_id, "unknown_method", arrival.message)
         if changed:
@@ -377,7 +365,44 @@ class ExplorationStepRunner:
             and not held_back
             and leads_to_other_address(offer, before.url)
         ):
-            await self._open_link(step.page, offer)
+            await self._open_unseen(step.page, offer)
+
+    def _is_opened(self, page: ExplorationPage, offer: Offer) -> bool:
+        """Whether the address of a link on another page is opened, instead of going back there to click it: one of its kind was
+        clicked, and that loaded its address.
+        """
+        return (
+            self.at != page.page_id
+            and not offer.allowed_by
+            and (page.page_id, offer.offer_id) not in self.ledger.urgent
+            and leads_to_other_address(offer, page.url)
+            and self.book.followed.loads(page, offer)
+        )
+
+    async def _passed_by(
+        self,
+        step: ExplorationStep,
+        offer: Offer,
+        way: AttemptKind,
+        arrival: AttemptResult,
+        filled: dict[str, str] | None = None,
+        typed: str = "",
+    ) -> None:
+        """Record the result of a step with a control. Raises `SignInLost` with the step, which is recorded too."""
+        try:
+            await self._passed(step.page, offer, way, arrival, filled, typed)
+        except SignInLost as out:
+            self.ledger.write(
+                step.page,
+                offer,
+                way,
+                arrival,
+                to=None,
+                message="the control signed out",
+                filled=filled,
+                typed=typed,
+            )
+            raise SignInLost(out.url, step) from out
 
     async def _search(
         self, page: ExplorationPage, offer: Offer, before: PageObservation
@@ -429,7 +454,7 @@ class ExplorationStepRunner:
                 arrival = await self.tab.use(offer, self.look)
         return arrival, ""
 
-    async def _open_link(self, page: ExplorationPage, offer: Offer) -> None:
+    async def _open_unseen(self, page: ExplorationPage, offer: Offer) -> None:
         """Open the address of a link that cannot be clicked (such as in a closed menu), if its place is new."""
         if offer.href is None or self.book.seen_place(offer.href):
             return
@@ -439,6 +464,13 @@ class ExplorationStepRunner:
         arrival = await self.tab.open(offer.href, self.look)
         await self._passed(page, None, "address", arrival)
 
+    async def _open_link(self, step: ExplorationStep, offer: Offer) -> None:
+        """Open the address of a link that may be tried, from wherever the tab is. Raises `ValueError` if it has none."""
+        if offer.href is None:
+            raise ValueError(f"control {offer.offer_id} has no address")
+        await self.rules.pace.turn()
+        await self._passed_by(step, offer, "address", await self.tab.open(offer.href))
+
     async def _passed(
         self,
         page: ExplorationPage,
@@ -447,13 +479,8 @@ class ExplorationStepRunner:
         arrival: AttemptResult,
         filled: dict[str, str] | None = None,
         typed: str = "",
-        *,
-        depth: int | None = None,
     ) -> None:
-        """Record the result and its page, and try the exit actions of a new page. `depth`: that of the page, or of a nearer one with
-        the control.
-        """
-        depth = page.depth if depth is None else depth
+        """Record the result and its page, and try the exit actions of a new page."""
         if arrival.outcome in ("arrived", "popup"):
             await self.check_signed_in(arrival)
         to: str | None = page.page_id if arrival.outcome in ("stayed", "dialog") else None
@@ -462,7 +489,9 @@ class ExplorationStepRunner:
             cleared = offer is not None and (page.page_id, offer.offer_id) in self.ledger.urgent
             to, new = await self._note(
                 arrival,
-                depth=depth if cleared else depth + 1,  # without its overlay, it is the same page
+                depth=page.depth
+                if cleared  # without its overlay, it is the same page
+                else self.book.followed.find_depth(arrival.look.url, page.depth + 1),
                 by_address=way == "address" or _has_opened_its_address(offer, arrival),
                 after=page,
                 found=bool(typed),

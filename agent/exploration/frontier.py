@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from agent.exploration.exploration_state import ExplorationState, kind_of
-from agent.exploration.pages.page_addresses import build_address_kind, build_parent_path
+from agent.exploration.exploration_state import ExplorationState
+from agent.exploration.offer_keys import kind_of
+from agent.exploration.pages.page_addresses import (
+    build_address_kind,
+    build_parent_path,
+)
 from agent.exploration.pages.page_observation import is_anchor, leads_to_other_address
 from kb_schema.explorations import SHARED, Danger, ExplorationPage, Offer, UnexploredItem
 from kb_schema.search_fields import is_search_field
@@ -26,6 +31,9 @@ MORE_OF_THE_SAME = 3
 """How many pages that resemble kept pages a kind of address may show before it is skipped."""
 MOST_OF_KIND = 6
 """So many pages below one path count for the order; further ones make no difference."""
+BANDS_OF_LINKS, BANDS_OF_CONTROLS = (0, 2, 5), (2, 5)
+"""Up to each of these numbers the order makes no difference: every kind comes before any comes a sixth time, but the steps on one
+page are taken together, as to come back takes a load, too."""
 MOST_UNEXPLORED = 2_000
 
 MOST_FRUITLESS = 2
@@ -49,8 +57,6 @@ class ExplorationStep:
     offer: Offer | None
     """None: the exit action `address`, to the first start page."""
     rank: tuple[int, ...] = ()
-    depth: int | None = None
-    """Transitions from a start page to the nearest page with this control; None: those to `page`."""
 
 
 def list_steps(
@@ -70,7 +76,7 @@ def list_steps(
             continue
         here = page.page_id != at
         if not page.start and book.exits.wants(page, "address"):
-            yield ExplorationStep(page, None, (WAY_OUT, 0, page.depth, here, number, 0))
+            yield ExplorationStep(page, None, (WAY_OUT, 0, here, page.depth, number, 0))
         for place, offer in enumerate(page.offers):
             if (page.page_id, offer.offer_id) in book.closed:
                 continue
@@ -85,7 +91,10 @@ def list_steps(
                     if is_search(offer)
                     else min(book.fruitless[kind_of(page, offer)], MOST_OF_KIND)
                 )
-                yield ExplorationStep(page, offer, (first, kept, page.depth, here, number, place))
+                bands = BANDS_OF_LINKS if first == ELSEWHERE else BANDS_OF_CONTROLS
+                yield ExplorationStep(
+                    page, offer, (first, bisect_left(bands, kept), here, page.depth, number, place)
+                )
 
 
 def choose_next_step(
@@ -124,7 +133,7 @@ def _without_return(
         and book.key_of(step.page, step.offer) == key
     )
     same = min(here, key=lambda step: step.rank, default=None)
-    return best if same is None else replace(same, depth=best.page.depth)
+    return best if same is None else same
 
 
 def explain_skip(
@@ -145,7 +154,10 @@ def explain_skip(
         return None if asks and not book.has_asked(page, offer, TRIES_OF_ROWS) else refused
     tries = book.tries[book.key_of(page, offer)]
     if link and offer.href and not offer.allowed_by:
-        return _skipped_link(book, page, offer, offer.href, tries)
+        known = _skipped_new_link if not book.seen_place(offer.href) else _skipped_known_link
+        return known(book, page, offer, offer.href)
+    if not offer.allowed_by and book.followed.leads_to_more(offer, MORE_OF_THE_SAME):
+        return TRIED_ELSEWHERE
     if (
         page.layer == "menu"
         and book.fruitless[kind_of(page, offer)] >= MOST_FRUITLESS
@@ -243,23 +255,33 @@ def list_unexplored_items(
     return tuple(found)
 
 
-def _skipped_link(
-    book: ExplorationState, page: ExplorationPage, offer: Offer, href: str, tries: int
-) -> str | None:
-    if not book.seen_address(href):
-        if (
-            book.full(href)
-            or book.more[build_address_kind(href)] >= MORE_OF_THE_SAME
-            or _has_like_siblings(book, page, offer, href)
-        ):
-            return SAME_AS_KNOWN
-        if book.alike_on(href) >= book.limits.pages_per_place:
-            return SAME_AS_KNOWN
-        if not book.seen_place(href):
-            return None
-    if not offer.in_row and book.is_usual(offer, USUAL):
-        return TRIED_ELSEWHERE
-    return TRIED_ELSEWHERE if tries >= (TRIES_OF_ROWS if offer.in_row else TRIES) else None
+def _skipped_new_link(book: ExplorationState, page: ExplorationPage, offer: Offer, href: str) -> str | None:
+    """Return why a link to a place of which no page is kept is not tried."""
+    if _is_one_more(book, page, offer, href) or book.followed.leads_to_more(offer, MORE_OF_THE_SAME):
+        return SAME_AS_KNOWN
+    return None
+
+
+def _skipped_known_link(book: ExplorationState, page: ExplorationPage, offer: Offer, href: str) -> str | None:
+    """Return why a link to a place of which a page is kept is not tried."""
+    seen = book.seen_address(href)
+    if not seen and _is_one_more(book, page, offer, href):
+        return SAME_AS_KNOWN
+    done = seen and book.followed.has_used(page, offer)
+    usual = not offer.in_row and book.followed.is_usual(offer, USUAL)
+    tries = book.tries[book.key_of(page, offer)]
+    many = tries >= (TRIES_OF_ROWS if offer.in_row else TRIES)
+    return TRIED_ELSEWHERE if not book.repeats or done or usual or many else None
+
+
+def _is_one_more(book: ExplorationState, page: ExplorationPage, offer: Offer, href: str) -> bool:
+    """Whether an address that was not opened is one more of those of which enough pages are kept."""
+    return (
+        book.full(href)
+        or book.more[build_address_kind(href)] >= MORE_OF_THE_SAME
+        or _has_like_siblings(book, page, offer, href)
+        or book.alike_on(href) >= book.limits.pages_per_place
+    )
 
 
 def _has_like_siblings(book: ExplorationState, page: ExplorationPage, offer: Offer, href: str) -> bool:

@@ -24,6 +24,8 @@ class TriedExits:
 
     def note(self, page: ExplorationPage, passage: AttemptedTransition, end: ExplorationPage | None) -> None:
         """Note an exit action that was tried on a page, and where it ended."""
+        if passage.way == "address" and end is not None and not end.start:
+            return  # a link that could not be clicked: its address was opened
         self.tried.add((build_place_path(page.url), passage.way))
         kind = (self._kind_of(page), passage.way)
         self._worked[kind] += _judge(page, passage, end)
@@ -47,13 +49,9 @@ class TriedExits:
 
 
 def _judge(page: ExplorationPage, passage: AttemptedTransition, end: ExplorationPage | None) -> int:
-    """Return 1 if an exit action worked, -1 if it did not, 0 if an address was opened that is no start page: a link that could
-    not be clicked.
-    """
+    """Return 1 if an exit action worked, -1 if it did not."""
     if passage.outcome not in ("arrived", "stayed") or end is None:
         return -1
-    if passage.way == "address":
-        return 1 if end.start else 0
     return 1 if passage.way != "reload" or end.page_id == page.page_id else -1
 
 
