@@ -19,7 +19,7 @@ class FollowedControls:
         self._names: Counter[OfferKey] = Counter()
         """How often a link of one name to one place was used."""
         self._kinds: set[OfferKey] = set()
-        """Makes of links of which one was used, on any page."""
+        """Makes of links of which one was used."""
         self._loading: set[OfferKey] = set()
         """Kinds of links of which one loaded the document at its address."""
         self._built: defaultdict[OfferKey, defaultdict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
@@ -37,7 +37,7 @@ class FollowedControls:
     def note(self, page: ExplorationPage, offer: Offer, arrived: ExplorationPage | None) -> None:
         """Note a control that was used on a page, and the page to which it led."""
         if offer.href:
-            self._kinds.add(kind_of(page, offer)[2:])
+            self._kinds.add(_make_of(page, offer))
             loaded = arrived is not None and arrived is not page and arrived.openable is True
             if (
                 loaded
@@ -55,8 +55,8 @@ class FollowedControls:
         return self._names[name_link(offer)] >= most
 
     def has_used(self, page: ExplorationPage, offer: Offer) -> bool:
-        """Whether a link of its make was used: in the same landmark of any page."""
-        return kind_of(page, offer)[2:] in self._kinds
+        """Whether a link of its make was used: in the same landmark of any page, or in the rows of the same list."""
+        return _make_of(page, offer) in self._kinds
 
     def loads(self, page: ExplorationPage, offer: Offer) -> bool:
         """Whether a link of its kind loaded the document at its address: opening the address does the same."""
@@ -71,3 +71,9 @@ class FollowedControls:
     def find_depth(self, url: str, most: int) -> int:
         """Return the least transitions to an address by links that were seen, `most` if there are none or more."""
         return min(most, 1 + self._nearest.get(normalize_address(url), most))
+
+
+def _make_of(page: ExplorationPage, offer: Offer) -> OfferKey:
+    """Return what a link is made of; of one in a row with its place: tasks need the list that leads to a thing."""
+    made = kind_of(page, offer)
+    return made if offer.in_row else made[2:]

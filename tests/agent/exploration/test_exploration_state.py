@@ -119,12 +119,19 @@ def test_an_entry_of_a_menu_is_used_where_the_tab_is() -> None:
 
 
 def test_a_link_to_a_known_address_is_tried_once_for_each_make() -> None:
-    one = page(1, "/a", (link(1, "/b"), link(2, "/c"), link(3, "/d?x=1"), link(4, "/c", region="banner")))
+    row = link(5, "/c", in_row=True)
+    one = page(
+        1, "/a", (link(1, "/b"), link(2, "/c"), link(3, "/d?x=1"), link(4, "/c", region="banner"), row)
+    )
     others = [page(2, "/b"), page(3, "/c"), page(4, "/d?x=2")]
     book = ExplorationState(MapLimits(), [one, *others], [passed(one, one.offers[0], others[0])])
     assert why(book, one, one.offers[1]) == "tried on other pages"
     assert why(book, one, one.offers[2]) is None  # another address of a known place
     assert why(book, one, one.offers[3]) is None  # another landmark
+    assert why(book, one, row) is None
+    book.note_passage(passed(one, row, others[1]))
+    assert why(book, one, link(6, "/b", in_row=True)) == "tried on other pages"
+    assert why(book, page(5, "/e"), row) is None  # another list
     assert why(ExplorationState(MapLimits(), [one, *others]), one, one.offers[1]) is None
 
 
