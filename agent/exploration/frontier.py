@@ -84,13 +84,7 @@ def list_steps(
                 book.closed.add((page.page_id, offer.offer_id))  # reasons to skip it never disappear
             else:
                 first = URGENT if (page.page_id, offer.offer_id) in urgent else _class(book, page, offer)
-                kept = (
-                    _kept_of_kind(book, offer)
-                    if first == ELSEWHERE
-                    else MOST_OF_KIND  # what is typed into a search comes from the rows of other pages
-                    if is_search(offer)
-                    else min(book.fruitless[kind_of(page, offer)], MOST_OF_KIND)
-                )
+                kept = _count_of_kind(book, page, offer, first)
                 bands = BANDS_OF_LINKS if first == ELSEWHERE else BANDS_OF_CONTROLS
                 yield ExplorationStep(
                     page, offer, (first, bisect_left(bands, kept), here, page.depth, number, place)
@@ -297,15 +291,23 @@ def _has_like_siblings(book: ExplorationState, page: ExplorationPage, offer: Off
     return listed and book.alike_in_list(page, offer) >= most
 
 
-def _kept_of_kind(book: ExplorationState, offer: Offer) -> int:
-    """Return how many pages beside the one that a link leads to are kept; menus come first."""
-    if offer.href is None or offer.region.partition(":")[0] in SHARED:
-        return 0
-    return min(book.kept_under(offer.href), MOST_OF_KIND)
+def _count_of_kind(book: ExplorationState, page: ExplorationPage, offer: Offer, first: int) -> int:
+    """Return how much of a control's kind is known: pages kept beside the one that a link leads to (menus come first), siblings of
+    equal structure, or how often controls of its kind led nowhere. `first`: its class.
+    """
+    link = leads_to_other_address(offer, page.url)
+    if first == ELSEWHERE or (first == NEW and link and offer.href and not book.seen_path(offer.href)):
+        shared = offer.href is None or offer.region.partition(":")[0] in SHARED
+        return 0 if shared or offer.href is None else min(book.kept_under(offer.href), MOST_OF_KIND)
+    if is_search(offer):
+        return MOST_OF_KIND  # what is typed into a search comes from the rows of other pages
+    return min(book.fruitless[kind_of(page, offer)], MOST_OF_KIND)
 
 
 def _class(book: ExplorationState, page: ExplorationPage, offer: Offer) -> int:
-    """Return the class of a step: what lies on top, links to other paths, other new controls, then allowed changes."""
+    """Return the class of a step: what lies on top, links to other paths of whose siblings few are alike, other new controls, then
+    allowed changes.
+    """
     if offer.allowed_by:
         return CHANGING
     if is_asking(page, offer):
@@ -317,5 +319,9 @@ def _class(book: ExplorationState, page: ExplorationPage, offer: Offer) -> int:
     ):
         return ON_TOP
     if leads_to_other_address(offer, page.url) and offer.href:
-        return REPEATED if book.seen_place(offer.href) else NEW if book.seen_path(offer.href) else ELSEWHERE
+        if book.seen_place(offer.href):
+            return REPEATED
+        shared = offer.region.partition(":")[0] in SHARED
+        one_more = not shared and book.alike_under(offer.href) >= MORE_OF_THE_SAME
+        return NEW if one_more or book.seen_path(offer.href) else ELSEWHERE
     return REPEATED if book.tries[book.key_of(page, offer)] else NEW
