@@ -24,8 +24,6 @@ class TriedExits:
 
     def note(self, page: ExplorationPage, passage: AttemptedTransition, end: ExplorationPage | None) -> None:
         """Note an exit action that was tried on a page, and where it ended."""
-        if passage.way == "address" and end is not None and not end.start:
-            return  # a link that could not be clicked: its address was opened
         self.tried.add((build_place_path(page.url), passage.way))
         kind = (self._kind_of(page), passage.way)
         self._worked[kind] += _judge(page, passage, end)
@@ -49,9 +47,13 @@ class TriedExits:
 
 
 def _judge(page: ExplorationPage, passage: AttemptedTransition, end: ExplorationPage | None) -> int:
-    """Return 1 if an exit action worked, -1 if it did not."""
+    """Return 1 if an exit action worked, -1 if it did not, 0 if an address was opened that is no start: that of a link which could
+    not be clicked.
+    """
     if passage.outcome not in ("arrived", "stayed") or end is None:
         return -1
+    if passage.way == "address":
+        return 0 if end.depth else 1
     return 1 if passage.way != "reload" or end.page_id == page.page_id else -1
 
 

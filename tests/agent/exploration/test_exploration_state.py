@@ -172,7 +172,9 @@ def test_the_steps_of_a_page_are_taken_together() -> None:
 
 def test_ways_out_are_tried_on_some_pages_of_a_kind_and_on_more_where_they_fail() -> None:
     sent = {"form": f"POST {BASE}/save"}
-    form = page(9, "/form", (button(1, "Name", action_type="fill", **sent), button(2, "Save", **sent)))
+    form = page(
+        9, "/form", (button(1, "Name", action_type="fill", **sent), button(2, "Save", **sent)), depth=1
+    )
     pages = [page(n, f"/{name}") for n, name in enumerate("abcde", start=1)]
     told = [
         AttemptedTransition(
@@ -187,6 +189,13 @@ def test_ways_out_are_tried_on_some_pages_of_a_kind_and_on_more_where_they_fail(
     assert not book.exits.wants(pages[3], "reload")
     assert book.exits.wants(pages[3], "back")
     assert book.exits.wants(form, "reload")  # a reload loses what was entered
+    cleared = AttemptedTransition(
+        from_page="p0003", way="address", to_page="p0009", outcome="arrived", at=NOW
+    )
+    book.note_passage(cleared)
+    assert not book.exits.wants(
+        pages[2], "address"
+    )  # whatever is at the address of the start now: it was tried
     failed = told[0].model_copy(update={"outcome": "arrived", "to_page": "p0002"})
     assert ExplorationState(MapLimits(), pages, [failed, *told[1:]]).exits.wants(pages[3], "reload")
 
