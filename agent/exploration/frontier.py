@@ -86,9 +86,10 @@ def list_steps(
                 first = URGENT if (page.page_id, offer.offer_id) in urgent else _class(book, page, offer)
                 kept = _count_of_kind(book, page, offer, first)
                 bands = BANDS_OF_LINKS if first == ELSEWHERE else BANDS_OF_CONTROLS
-                yield ExplorationStep(
-                    page, offer, (first, bisect_left(bands, kept), here, page.depth, number, place)
-                )
+                near = (
+                    (page.depth, here) if is_search(offer) else (here, page.depth)
+                )  # a search: at the start
+                yield ExplorationStep(page, offer, (first, bisect_left(bands, kept), *near, number, place))
 
 
 def choose_next_step(
