@@ -255,13 +255,8 @@ class ExplorationStepRunner:
         """Open the first page of a path and follow it, without recording it again."""
         first = self.book.pages[way[0].from_page] if way else page
         await self.rules.pace.turn()
-        arrival = await self.tab.open(first.url)
+        arrival = await self._open(first.url)
         self._touched = bool(way)
-        if (
-            arrival.outcome == "timeout" or ABORTED in arrival.message
-        ):  # the previous page may have blocked it
-            await self.tab.close()
-            arrival = await self.tab.open(first.url)
         await self._stand(arrival)
         if self.at is None and arrival.outcome == "arrived":  # for example, an overlay was dismissed
             await self._note(arrival, depth=first.depth, by_address=True)
@@ -282,6 +277,14 @@ class ExplorationStepRunner:
             await self.rules.pace.turn()
             await self._stand(await self._repeat(passage, offer, self.look))
         return self._is_at(page)
+
+    async def _open(self, url: str) -> AttemptResult:
+        """Open an address, in a new tab if the previous page may have blocked it."""
+        arrival = await self.tab.open(url)
+        if arrival.outcome == "timeout" or ABORTED in arrival.message:
+            await self.tab.close()
+            arrival = await self.tab.open(url)
+        return arrival
 
     async def _repeat(
         self, passage: AttemptedTransition, offer: Offer, before: PageObservation
@@ -469,7 +472,7 @@ class ExplorationStepRunner:
         if offer.href is None:
             raise ValueError(f"control {offer.offer_id} has no address")
         await self.rules.pace.turn()
-        await self._passed_by(step, offer, "address", await self.tab.open(offer.href))
+        await self._passed_by(step, offer, "address", await self._open(offer.href))
 
     async def _passed(
         self,

@@ -242,7 +242,7 @@ async def test_it_goes_on_wherever_it_was_cut_off(browser: Browser, tmp_path: Pa
 async def test_links_of_a_kind_that_loads_its_address_are_opened_from_anywhere(
     browser: Browser, tmp_path: Path
 ) -> None:
-    names = ("ale", "bay", "cog", "dew")
+    names = ("ale", "bay", "cog", "dew", "elm", "fig")
     list_ = "".join(f"<p><a href=/things/{name}>{name}</a></p>" for name in names)
     pages = {"/": html("Start", list_)}
     pages |= {
