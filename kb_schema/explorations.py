@@ -177,7 +177,8 @@ class AttemptedTransition(Model):
     offer_id: LocalId | None = None
     """None: the address was opened, the page reloaded, or the browser went back (`way`)."""
     way: Literal["offer", "address", "back", "reload", "escape"] = "offer"
-    """How it was left. All but `offer` are ways out that recovery edges are made of."""
+    """How it was left. All but `offer` are ways out that recovery edges are made of; with an offer, `address` means that the address of
+    a link was opened, because one of its kind had been clicked."""
     filled: dict[LocalId, ShortText] = Field(default_factory=dict)
     """Offers of the same page that were filled before, with synthetic data; never secrets."""
     typed: ShortText = ""

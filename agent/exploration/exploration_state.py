@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 
+from agent.exploration.followed_controls import FollowedControls
+from agent.exploration.offer_keys import OfferKey, kind_of, name_anywhere
 from agent.exploration.pages.page_addresses import (
     build_address_kind,
     build_parent_path,
@@ -23,6 +25,7 @@ from agent.exploration.pages.page_addresses import (
 )
 from agent.exploration.pages.page_digests import PageDigests, mask_numbers
 from agent.exploration.pages.page_observation import is_anchor, leads_to_other_address
+from agent.exploration.tried_exits import TriedExits
 from kb_schema.explorations import FAMILY, SHARED, AttemptedTransition, ExplorationPage, MapLimits, Offer
 from kb_schema.url_patterns import find_site_root, origin_of, path_of
 
@@ -32,8 +35,6 @@ COMMONEST_LETTER = "a"
 _WORD = re.compile(rf"[^\W\d_]{{{BEGINNING},}}")
 STATES_PER_ADDRESS = 4
 """Number of states that are kept per address, for each page kept of a place."""
-
-OfferKey = tuple[str, ...]
 
 
 class PageNovelty(Enum):
@@ -56,6 +57,8 @@ class PageNoveltyResult:
 class ExplorationState:
     """Pages and attempted transitions of one exploration, with indexes for the queries of each step."""
 
+    repeats: bool = True
+    """Whether links to places of which a page is kept are tried, too."""
     _known_root: str | None = None
 
     def __init__(
@@ -71,13 +74,10 @@ class ExplorationState:
         self.passages = 0
         self.tried: set[tuple[str, str]] = set()
         """Pairs of page id and offer id."""
-        self.ways: set[tuple[str, str]] = set()
-        """Pairs of a place's path and an exit action that was tried there."""
+        self.exits = TriedExits()
         self.tries: Counter[OfferKey] = Counter()
         self.vain: Counter[OfferKey] = Counter()
         """How often a control had no effect, on any page."""
-        self.usual: Counter[OfferKey] = Counter()
-        """How often a link with this name and place was tried, on any page."""
         self.closed: set[tuple[str, str]] = set()
         """Pairs of page id and offer id that will not be tried, whatever is found later."""
         self.sticky: set[OfferKey] = set()
@@ -95,6 +95,7 @@ class ExplorationState:
         """Transitions to other pages by control and destination page."""
         self.fruitless: Counter[OfferKey] = Counter()
         """How many controls of a kind led to no new page since one did."""
+        self.followed = FollowedControls()
         self._reached: set[str] = set()
         """Pages to which a control led."""
         self.more: Counter[str] = Counter()
@@ -144,6 +145,7 @@ class ExplorationState:
         self._under[build_parent_path(page.url)][digests.bones] += 1
         if self.shows_start(page):
             self.covered.add(page.page_id)
+        self.followed.note_page(page)
         for offer in page.offers:
             if offer.href and offer.region.partition(":")[0] not in SHARED:
                 self._linked[build_parent_path(offer.href)].add(build_place_path(offer.href))
@@ -156,7 +158,7 @@ class ExplorationState:
         if page is None:
             return
         if passage.offer_id is None:
-            self.ways.add((build_place_path(page.url), passage.way))
+            self.exits.note(page, passage, self.pages.get(passage.to_page or ""))
             return
         self.tried.add((passage.from_page, passage.offer_id))
         offer = next((each for each in page.offers if each.offer_id == passage.offer_id), None)
@@ -166,22 +168,24 @@ class ExplorationState:
         self.tries[key] += 1
         if offer.danger is not None and not offer.allowed_by:
             self._asking.add(self._kind_of_asking(page, offer))
-        if offer.href and not offer.in_row:
-            self.usual[_led_by(offer)] += 1
+        self.followed.note(page, offer, self.pages.get(passage.to_page or ""))
         if passage.to_page in (None, passage.from_page, *self._reached):
             self.fruitless[kind_of(page, offer)] += 1
         else:
             self.fruitless[kind_of(page, offer)] = 0
             self._reached.add(passage.to_page or "")
         if passage.outcome in ("stayed", "refused", "vanished"):
-            self.vain[_anywhere(offer)] += 1
+            self.vain[name_anywhere(offer)] += 1
         if passage.to_page is not None and passage.to_page != passage.from_page:
             arrived = self.pages.get(passage.to_page)
             if offer.in_row and offer.href and arrived is not None and passage.to_page not in self.led[key]:
                 self._listed[_list_of(page, offer)][PageDigests.of(arrived.state).bones] += 1
             self.led[key].add(passage.to_page)
             if (
-                passage.outcome == "arrived" and not offer.allowed_by and offer.danger is None
+                passage.outcome == "arrived"
+                and passage.way == "offer"
+                and not offer.allowed_by
+                and offer.danger is None
             ):  # actions that may change data are performed once
                 self.from_[passage.to_page].append(passage)
             elif offer.danger is not None and not offer.allowed_by:
@@ -248,7 +252,7 @@ class ExplorationState:
         """Note that nothing more is to be tried on the pages so far: only what is new from now on is."""
         for page in self.pages.values():
             self.closed |= {(page.page_id, offer.offer_id) for offer in page.offers}
-            self.ways.add((build_place_path(page.url), "address"))
+            self.exits.settle(page)
 
     def has_asked(self, page: ExplorationPage, offer: Offer, most: int) -> bool:
         """Whether a control of its kind was pressed to see what it asks, or `most` of its name on pages of this place."""
@@ -270,16 +274,12 @@ class ExplorationState:
 
     def note_sticky(self, offer: Offer) -> None:
         """Note that the website keeps the effect of a control."""
-        self.sticky.add(_anywhere(offer))
+        self.sticky.add(name_anywhere(offer))
 
     def has_no_effect(self, offer: Offer, most: int) -> bool:
         """Whether the control is known to have no effect, on this page or others."""
-        key = _anywhere(offer)
+        key = name_anywhere(offer)
         return key in self.sticky or self.vain[key] >= most
-
-    def is_usual(self, offer: Offer, most: int) -> bool:
-        """Whether it is a link that all pages seem to have."""
-        return self.usual[_led_by(offer)] >= most
 
     def alike_on(self, url: str) -> int:
         """Return the number of kept pages with its path and equal structure, with any query."""
@@ -344,29 +344,11 @@ def _number_of(page_id: str) -> int:
     return int(page_id[1:]) if page_id[:1] == "p" and page_id[1:].isdecimal() else 0
 
 
-def kind_of(page: ExplorationPage, offer: Offer) -> OfferKey:
-    """Return a key that is equal for controls of one make at one place: the entries of a menu, the buttons of a bar."""
-    return (build_place_path(page.url), page.layer, offer.region, offer.tag, offer.role, offer.first_class)
-
-
 def _list_of(page: ExplorationPage, offer: Offer) -> OfferKey:
     """Return a key that is equal for the links in one column of a list to pages below one path."""
     known = offer.fingerprint
     where = () if known is None else (*(each.partition(" ")[0] for each in known.region), known.xpath or "")
     return (build_place_path(page.url), offer.region, *where, build_parent_path(offer.href or ""))
-
-
-def _anywhere(offer: Offer) -> OfferKey:
-    return (offer.role, offer.region.partition(":")[0], mask_numbers(offer.name))
-
-
-def _led_by(offer: Offer) -> OfferKey:
-    return (
-        offer.role,
-        offer.region.partition(":")[0],
-        mask_numbers(offer.name),
-        build_place(offer.href or ""),
-    )
 
 
 @lru_cache(maxsize=1_000)

@@ -122,6 +122,8 @@ class ExplorationStepRunner:
         try:
             if step.offer is not None and is_asking(step.page, step.offer):
                 await self._asking.take(step, self._browser, (await self.tab.page()).context)
+            elif step.offer is not None and self._is_opened(step.page, step.offer):
+                await self._open_link(step, step.offer)
             elif await self._reach(step.page):
                 await self._do(step)
             elif not self.rules.over():
@@ -254,13 +256,8 @@ class ExplorationStepRunner:
         """Open the first page of a path and follow it, without recording it again."""
         first = self.book.pages[way[0].from_page] if way else page
         await self.rules.pace.turn()
-        arrival = await self.tab.open(first.url)
+        arrival = await self._open(first.url)
         self._touched = bool(way)
-        if (
-            arrival.outcome == "timeout" or ABORTED in arrival.message
-        ):  # the previous page may have blocked it
-            await self.tab.close()
-            arrival = await self.tab.open(first.url)
         await self._stand(arrival)
         if self.at is None and arrival.outcome == "arrived":  # for example, an overlay was dismissed
             await self._note(arrival, depth=first.depth, by_address=True)
@@ -281,6 +278,14 @@ class ExplorationStepRunner:
             await self.rules.pace.turn()
             await self._stand(await self._repeat(passage, offer, self.look))
         return self._is_at(page)
+
+    async def _open(self, url: str) -> AttemptResult:
+        """Open an address, in a new tab if the previous page may have blocked it."""
+        arrival = await self.tab.open(url)
+        if arrival.outcome == "timeout" or ABORTED in arrival.message:
+            await self.tab.close()
+            arrival = await self.tab.open(url)
+        return arrival
 
     async def _repeat(
         self, passage: AttemptedTransition, offer: Offer, before: PageObservation
@@ -350,20 +355,7 @@ class ExplorationStepRunner:
             kept = "" if offer.allowed_by else await self.tab.read_storage()
             arrival, typed = await self._use(step.page, offer, before)
         changed = not offer.allowed_by and bool(self.guard.list_writes())
-        try:
-            await self._passed(step.page, offer, "offer", arrival, filled, typed)
-        except SignInLost as out:
-            self.ledger.write(
-                step.page,
-                offer,
-                "offer",
-                arrival,
-                to=None,
-                message="the control signed out",
-                filled=filled,
-                typed=typed,
-            )
-            raise SignInLost(out.url, step) from out
+        await self._passed_by(step, offer, "offer", arrival, filled, typed)
         if arrival.outcome == "refused" and self.guard.stopped and not offer.allowed_by:
             self.ledger.mark(step.page.page_id, offer.offer_id, "unknown_method", arrival.message)
         if changed:
@@ -377,7 +369,44 @@ class ExplorationStepRunner:
             and not held_back
             and leads_to_other_address(offer, before.url)
         ):
-            await self._open_link(step.page, offer)
+            await self._open_unseen(step.page, offer)
+
+    def _is_opened(self, page: ExplorationPage, offer: Offer) -> bool:
+        """Whether the address of a link on another page is opened, instead of going back there to click it: one of its kind was
+        clicked, and that loaded its address.
+        """
+        return (
+            self.at != page.page_id
+            and not offer.allowed_by
+            and (page.page_id, offer.offer_id) not in self.ledger.urgent
+            and leads_to_other_address(offer, page.url)
+            and self.book.followed.loads(page, offer)
+        )
+
+    async def _passed_by(
+        self,
+        step: ExplorationStep,
+        offer: Offer,
+        way: AttemptKind,
+        arrival: AttemptResult,
+        filled: dict[str, str] | None = None,
+        typed: str = "",
+    ) -> None:
+        """Record the result of a step with a control. Raises `SignInLost` with the step, which is recorded too."""
+        try:
+            await self._passed(step.page, offer, way, arrival, filled, typed)
+        except SignInLost as out:
+            self.ledger.write(
+                step.page,
+                offer,
+                way,
+                arrival,
+                to=None,
+                message="the control signed out",
+                filled=filled,
+                typed=typed,
+            )
+            raise SignInLost(out.url, step) from out
 
     async def _search(
         self, page: ExplorationPage, offer: Offer, before: PageObservation
@@ -429,7 +458,7 @@ class ExplorationStepRunner:
                 arrival = await self.tab.use(offer, self.look)
         return arrival, ""
 
-    async def _open_link(self, page: ExplorationPage, offer: Offer) -> None:
+    async def _open_unseen(self, page: ExplorationPage, offer: Offer) -> None:
         """Open the address of a link that cannot be clicked (such as in a closed menu), if its place is new."""
         if offer.href is None or self.book.seen_place(offer.href):
             return
@@ -438,6 +467,13 @@ class ExplorationStepRunner:
         await self.rules.pace.turn()
         arrival = await self.tab.open(offer.href, self.look)
         await self._passed(page, None, "address", arrival)
+
+    async def _open_link(self, step: ExplorationStep, offer: Offer) -> None:
+        """Open the address of a link that may be tried, from wherever the tab is. Raises `ValueError` if it has none."""
+        if offer.href is None:
+            raise ValueError(f"control {offer.offer_id} has no address")
+        await self.rules.pace.turn()
+        await self._passed_by(step, offer, "address", await self._open(offer.href))
 
     async def _passed(
         self,
@@ -455,9 +491,14 @@ class ExplorationStepRunner:
         new, message = False, arrival.message
         if arrival.outcome in ("arrived", "popup") and arrival.look is not None:
             cleared = offer is not None and (page.page_id, offer.offer_id) in self.ledger.urgent
-            depth = page.depth if cleared else page.depth + 1  # without its overlay, it is the same page
             to, new = await self._note(
-                arrival, depth=depth, by_address=way == "address", after=page, found=bool(typed)
+                arrival,
+                depth=page.depth
+                if cleared  # without its overlay, it is the same page
+                else self.book.followed.find_depth(arrival.look.url, page.depth + 1),
+                by_address=way == "address" or _has_opened_its_address(offer, arrival),
+                after=page,
+                found=bool(typed),
             )
             if cleared and to is not None and to != page.page_id:
                 self.book.covered.add(page.page_id)
@@ -494,15 +535,14 @@ class ExplorationStepRunner:
 
     async def _ways_out(self, page: ExplorationPage, arrival: AttemptResult) -> None:
         """Try reload, Escape and back, once for each place."""
-        place = build_place_path(page.url)
         if (page.layer or (arrival.look is not None and arrival.look.dialog)) and self._untried(
-            place, "escape"
+            page, "escape"
         ):
             await self._way(page, "escape")
-        if self.at == page.page_id and arrival.moved and self._untried(place, "reload"):
+        if self.at == page.page_id and arrival.moved and self._untried(page, "reload"):
             await self._way(page, "reload")
-            if self.at == page.page_id and self._untried(place, "back"):
-                await self._way(page, "back")
+        if self.at == page.page_id and arrival.moved and self._untried(page, "back"):
+            await self._way(page, "back")
 
     async def _take_back(self, page: ExplorationPage, offer: Offer) -> None:
         """Undo a control that changed the page without navigation, if the website keeps the change on all pages.
@@ -522,8 +562,8 @@ class ExplorationStepRunner:
         if look is not None and self._stands_at(page.url):
             await self._stand(await self.tab.use(offer, look))
 
-    def _untried(self, place: str, way: ExitAction) -> bool:
-        return (place, way) not in self.book.ways and not self.rules.over()
+    def _untried(self, page: ExplorationPage, way: ExitAction) -> bool:
+        return self.book.exits.wants(page, way) and not self.rules.over()
 
     async def _way(self, page: ExplorationPage, way: ExitAction) -> None:
         before = self.look
@@ -575,3 +615,15 @@ class ExplorationStepRunner:
         )
         self.at, self.look = page.page_id, look
         return page.page_id, True
+
+
+def _has_opened_its_address(offer: Offer | None, arrival: AttemptResult) -> bool:
+    """Whether a link loaded the document at its address, as opening the address would."""
+    look = arrival.look
+    return (
+        offer is not None
+        and offer.href is not None
+        and look is not None
+        and arrival.moved
+        and normalize_address(offer.href) == look.address
+    )

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
-from agent.exploration.exploration_state import ExplorationState, kind_of
-from agent.exploration.pages.page_addresses import build_address_kind, build_parent_path, build_place_path
+from agent.exploration.exploration_state import ExplorationState
+from agent.exploration.offer_keys import kind_of
+from agent.exploration.pages.page_addresses import (
+    build_address_kind,
+    build_parent_path,
+)
 from agent.exploration.pages.page_observation import is_anchor, leads_to_other_address
 from kb_schema.explorations import SHARED, Danger, ExplorationPage, Offer, UnexploredItem
 from kb_schema.search_fields import is_search_field
@@ -26,6 +31,9 @@ MORE_OF_THE_SAME = 3
 """How many pages that resemble kept pages a kind of address may show before it is skipped."""
 MOST_OF_KIND = 6
 """So many pages below one path count for the order; further ones make no difference."""
+BANDS_OF_LINKS, BANDS_OF_CONTROLS = (0, 2, 5), (2, 5)
+"""Up to each of these numbers the order makes no difference: every kind comes before any comes a sixth time, but the steps on one
+page are taken together, as to come back takes a load, too."""
 MOST_UNEXPLORED = 2_000
 
 MOST_FRUITLESS = 2
@@ -67,9 +75,8 @@ def list_steps(
         if page.page_id in lost or page.page_id in book.covered or book.is_guarded(page.page_id):
             continue
         here = page.page_id != at
-        way = (build_place_path(page.url), "address")
-        if way not in book.ways and not page.start:
-            yield ExplorationStep(page, None, (WAY_OUT, 0, page.depth, here, number, 0))
+        if not page.start and book.exits.wants(page, "address"):
+            yield ExplorationStep(page, None, (WAY_OUT, 0, here, page.depth, number, 0))
         for place, offer in enumerate(page.offers):
             if (page.page_id, offer.offer_id) in book.closed:
                 continue
@@ -77,14 +84,12 @@ def list_steps(
                 book.closed.add((page.page_id, offer.offer_id))  # reasons to skip it never disappear
             else:
                 first = URGENT if (page.page_id, offer.offer_id) in urgent else _class(book, page, offer)
-                kept = (
-                    _kept_of_kind(book, offer)
-                    if first == ELSEWHERE
-                    else MOST_OF_KIND  # what is typed into a search comes from the rows of other pages
-                    if is_search(offer)
-                    else min(book.fruitless[kind_of(page, offer)], MOST_OF_KIND)
-                )
-                yield ExplorationStep(page, offer, (first, kept, page.depth, here, number, place))
+                kept = _count_of_kind(book, page, offer, first)
+                bands = BANDS_OF_LINKS if first == ELSEWHERE else BANDS_OF_CONTROLS
+                near = (
+                    (page.depth, here) if is_search(offer) else (here, page.depth)
+                )  # a search: at the start
+                yield ExplorationStep(page, offer, (first, bisect_left(bands, kept), *near, number, place))
 
 
 def choose_next_step(
@@ -100,7 +105,30 @@ def choose_next_step(
         book.key_of(step.page, step.offer) if step.offer else (step.page.page_id,) for step in found
     )
     left = sum(min(count, TRIES) for count in keys.values())
-    return min(found, key=lambda step: step.rank, default=None), left
+    best = min(found, key=lambda step: step.rank, default=None)
+    return None if best is None else _without_return(book, best, at, found), left
+
+
+def _without_return(
+    book: ExplorationState, best: ExplorationStep, at: str | None, found: Collection[ExplorationStep]
+) -> ExplorationStep:
+    """Return the same link on the current page, if it has it, instead of going back to the page of the best step: the entries of a
+    menu are on all pages.
+    """
+    offer = best.offer
+    if best.page.page_id == at or offer is None or not leads_to_other_address(offer, best.page.url):
+        return best
+    key = book.key_of(best.page, offer)
+    here = (
+        step
+        for step in found
+        if step.page.page_id == at
+        and step.offer is not None
+        and step.rank[0] == best.rank[0]
+        and book.key_of(step.page, step.offer) == key
+    )
+    same = min(here, key=lambda step: step.rank, default=None)
+    return best if same is None else same
 
 
 def explain_skip(
@@ -121,7 +149,10 @@ def explain_skip(
         return None if asks and not book.has_asked(page, offer, TRIES_OF_ROWS) else refused
     tries = book.tries[book.key_of(page, offer)]
     if link and offer.href and not offer.allowed_by:
-        return _skipped_link(book, page, offer, offer.href, tries)
+        known = _skipped_new_link if not book.seen_place(offer.href) else _skipped_known_link
+        return known(book, page, offer, offer.href)
+    if not offer.allowed_by and book.followed.leads_to_more(offer, MORE_OF_THE_SAME):
+        return TRIED_ELSEWHERE
     if (
         page.layer == "menu"
         and book.fruitless[kind_of(page, offer)] >= MOST_FRUITLESS
@@ -219,23 +250,33 @@ def list_unexplored_items(
     return tuple(found)
 
 
-def _skipped_link(
-    book: ExplorationState, page: ExplorationPage, offer: Offer, href: str, tries: int
-) -> str | None:
-    if not book.seen_address(href):
-        if (
-            book.full(href)
-            or book.more[build_address_kind(href)] >= MORE_OF_THE_SAME
-            or _has_like_siblings(book, page, offer, href)
-        ):
-            return SAME_AS_KNOWN
-        if book.alike_on(href) >= book.limits.pages_per_place:
-            return SAME_AS_KNOWN
-        if not book.seen_place(href):
-            return None
-    if not offer.in_row and book.is_usual(offer, USUAL):
-        return TRIED_ELSEWHERE
-    return TRIED_ELSEWHERE if tries >= (TRIES_OF_ROWS if offer.in_row else TRIES) else None
+def _skipped_new_link(book: ExplorationState, page: ExplorationPage, offer: Offer, href: str) -> str | None:
+    """Return why a link to a place of which no page is kept is not tried."""
+    if _is_one_more(book, page, offer, href) or book.followed.leads_to_more(offer, MORE_OF_THE_SAME):
+        return SAME_AS_KNOWN
+    return None
+
+
+def _skipped_known_link(book: ExplorationState, page: ExplorationPage, offer: Offer, href: str) -> str | None:
+    """Return why a link to a place of which a page is kept is not tried."""
+    seen = book.seen_address(href)
+    if not seen and _is_one_more(book, page, offer, href):
+        return SAME_AS_KNOWN
+    done = seen and book.followed.has_used(page, offer)
+    usual = not offer.in_row and book.followed.is_usual(offer, USUAL)
+    tries = book.tries[book.key_of(page, offer)]
+    many = tries >= (TRIES_OF_ROWS if offer.in_row else TRIES)
+    return TRIED_ELSEWHERE if not book.repeats or done or usual or many else None
+
+
+def _is_one_more(book: ExplorationState, page: ExplorationPage, offer: Offer, href: str) -> bool:
+    """Whether an address that was not opened is one more of those of which enough pages are kept."""
+    return (
+        book.full(href)
+        or book.more[build_address_kind(href)] >= MORE_OF_THE_SAME
+        or _has_like_siblings(book, page, offer, href)
+        or book.alike_on(href) >= book.limits.pages_per_place
+    )
 
 
 def _has_like_siblings(book: ExplorationState, page: ExplorationPage, offer: Offer, href: str) -> bool:
@@ -251,15 +292,23 @@ def _has_like_siblings(book: ExplorationState, page: ExplorationPage, offer: Off
     return listed and book.alike_in_list(page, offer) >= most
 
 
-def _kept_of_kind(book: ExplorationState, offer: Offer) -> int:
-    """Return how many pages beside the one that a link leads to are kept; menus come first."""
-    if offer.href is None or offer.region.partition(":")[0] in SHARED:
-        return 0
-    return min(book.kept_under(offer.href), MOST_OF_KIND)
+def _count_of_kind(book: ExplorationState, page: ExplorationPage, offer: Offer, first: int) -> int:
+    """Return how much of a control's kind is known: pages kept beside the one that a link leads to (menus come first), siblings of
+    equal structure, or how often controls of its kind led nowhere. `first`: its class.
+    """
+    link = leads_to_other_address(offer, page.url)
+    if first == ELSEWHERE or (first == NEW and link and offer.href and not book.seen_path(offer.href)):
+        shared = offer.href is None or offer.region.partition(":")[0] in SHARED
+        return 0 if shared or offer.href is None else min(book.kept_under(offer.href), MOST_OF_KIND)
+    if is_search(offer):
+        return MOST_OF_KIND  # what is typed into a search comes from the rows of other pages
+    return min(book.fruitless[kind_of(page, offer)], MOST_OF_KIND)
 
 
 def _class(book: ExplorationState, page: ExplorationPage, offer: Offer) -> int:
-    """Return the class of a step: what lies on top, links to other paths, other new controls, then allowed changes."""
+    """Return the class of a step: what lies on top, links to other paths of whose siblings few are alike, other new controls, then
+    allowed changes.
+    """
     if offer.allowed_by:
         return CHANGING
     if is_asking(page, offer):
@@ -271,5 +320,9 @@ def _class(book: ExplorationState, page: ExplorationPage, offer: Offer) -> int:
     ):
         return ON_TOP
     if leads_to_other_address(offer, page.url) and offer.href:
-        return REPEATED if book.seen_place(offer.href) else NEW if book.seen_path(offer.href) else ELSEWHERE
+        if book.seen_place(offer.href):
+            return REPEATED
+        shared = offer.region.partition(":")[0] in SHARED
+        one_more = not shared and book.alike_under(offer.href) >= MORE_OF_THE_SAME
+        return NEW if one_more or book.seen_path(offer.href) else ELSEWHERE
     return REPEATED if book.tries[book.key_of(page, offer)] else NEW

@@ -36,7 +36,7 @@ async def explore_part(
     """
     wanted, began = part.exploration, time.monotonic()
     book = ExplorationState(wanted.limits, part.pages, part.passages)
-    book.ways.update(part.ways_out)
+    book.exits.tried.update(part.ways_out)
     gathered = _PartCollector(part.pages)
     ledger = ExplorationRecord(wanted, gathered, book, lambda _: None, signed_in=part.signed_in)
 

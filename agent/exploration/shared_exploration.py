@@ -209,7 +209,7 @@ class SharedExploration:
             workers=self._workers.width,
             pages=tuple(_encode_page(page, pages, ways) for page in book.pages.values()),
             passages=tuple({(each.from_page, each.offer_id, each.to_page): each for each in ways}.values()),
-            ways_out=tuple(sorted(book.ways)),
+            ways_out=tuple(sorted(book.exits.tried)),
             steps=tuple(encode_step(step) for step in part),
             signed_in=self._ledger.signed_in,
             session=cast("JsonValue", session),
@@ -259,7 +259,10 @@ def _pass_on(ledger: ExplorationRecord, passage: AttemptedTransition, ids: dict[
     if start is None:
         return
     book = ledger.book
-    if passage.offer_id is None and (build_place_path(book.pages[start].url), passage.way) in book.ways:
+    if (
+        passage.offer_id is None
+        and (build_place_path(book.pages[start].url), passage.way) in book.exits.tried
+    ):
         return
     ledger.pass_on(passage.model_copy(update={"from_page": start, "to_page": end}))
 

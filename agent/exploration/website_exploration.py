@@ -93,11 +93,15 @@ async def explore(
     stop: asyncio.Event | None = None,
     workers: ExplorationWorkers | None = None,
     revisit: Sequence[str] | None = None,
+    hints_first: bool = False,
 ) -> Exploration:
     """Explore until nothing is left or a limit is reached; resumes an exploration that the folder contains.
 
     `revisit`: update that exploration. Its pages with these ids are opened again, once each, and compared
     (`page_revisits`); then only what is new on them is explored. None: explore what is left.
+
+    `hints_first`: open the hints before any control is tried, and try no links to what is known then; else they are
+    opened at the end, if nothing led to them.
 
     `tell` receives the events. `storage_state` is a signed-in session. Setting `stop` ends the exploration cleanly.
     `workers` perform steps that change nothing, and `browser` the rest. Raises `ExplorationMismatch`,
@@ -114,7 +118,8 @@ async def explore(
     explorer = _Explorer(
         begun, book_folder, tell, stop or asyncio.Event(), keep_signed_in or SignInRenewal(), workers
     )
-    explorer.storage = storage_state
+    explorer.storage, explorer.hints_first = storage_state, hints_first
+    explorer.book.repeats = not hints_first
     if revisit is not None:
         explorer.update(revisit, earlier)
     explorer.ledger.signed_in = storage_state is not None or keep_signed_in is not None
@@ -190,7 +195,7 @@ class _Explorer:
             self.sharing = SharedExploration(self.ledger, workers, self.permission.may_open, stop)
         self.began = time.monotonic()
         self.sign_ins = 0
-        self.hints = wanted.hints
+        self.hints, self.hints_first = wanted.hints, False
         self.earlier: tuple[UnexploredItem, ...] | None = None
         """What an earlier exploration left, if this one updates it."""
         self.settled: set[tuple[str, str]] = set()
@@ -237,6 +242,9 @@ class _Explorer:
         if self.hands.unopened and not self.book.pages:
             raise StartNotOpened(*next(iter(self.hands.unopened.items())))
         await self._revisit()
+        if self.hints_first:
+            hints, self.hints = self.hints, ()
+            await self.hands.open_hints(hints)
         while True:
             over = self._over()
             if over is not None:

@@ -31,7 +31,9 @@ from periplus.exploration.sign_in_methods import ExplorationSignIn
 from periplus.signals import on_signals
 
 OUTSIDE = MapLimits(depth=3, states=30, seconds=180.0)
-"""Limits of the exploration without sign-in, which records the login pages."""
+"""Limits of the exploration without sign-in, which records the login pages, besides the places that were seen signed in."""
+OUTSIDE_PLACE_S = 2.0
+"""Seconds for opening one such place."""
 
 NO_SESSION = "the browser has no session for this site: exploring as a visitor"
 SignInFunction = Callable[[Browser], Awaitable[ExplorationSignIn | None]]
@@ -183,8 +185,14 @@ async def _explore_signed_out(browser: Browser, plan: MapRunPlan, view: MapView,
     by_place = {build_place(url): url for url in reversed(seen)}
     hints = tuple(dict.fromkeys([*by_place.values(), *seen]))
     more = {"allowed": (), "starts": (plan.url,), "hints": hints}
-    wanted = plan.exploration("", OUTSIDE).model_copy(update=more)
+    limits = OUTSIDE.model_copy(
+        update={
+            "states": OUTSIDE.states + len(by_place),
+            "seconds": OUTSIDE.seconds + OUTSIDE_PLACE_S * len(by_place),
+        }
+    )
+    wanted = plan.exploration("", limits).model_copy(update=more)
     try:
-        await explore(browser, wanted, plan.folder.path / SIGNED_OUT, tell=view, stop=stop)
+        await explore(browser, wanted, plan.folder.path / SIGNED_OUT, tell=view, stop=stop, hints_first=True)
     except StartNotOpened as exc:
         view.say(str(exc))

@@ -105,6 +105,101 @@ def test_the_same_menu_is_not_tried_on_every_page() -> None:
     assert why(book, pages[2], menu) == "tried on other pages"
 
 
+def test_an_entry_of_a_menu_is_used_where_the_tab_is() -> None:
+    menu = (link(1, "/b", region="navigation:Main"), link(2, "/c", region="navigation:Main"))
+    one, other = page(1, "/a", menu, start=True), page(2, "/b", menu, depth=1)
+    book = ExplorationState(MapLimits(), [one, other], [passed(one, menu[0], other)])
+    step, _ = choose_next_step(book, "p0002", (), anywhere)
+    assert step is not None
+    assert (step.page.page_id, step.offer) == ("p0002", menu[1])
+    assert book.followed.find_depth(f"{BASE}/c", 2) == 1  # the nearest page with it is the start
+    elsewhere, _ = choose_next_step(book, None, (), anywhere)
+    assert elsewhere is not None
+    assert elsewhere.page.page_id == "p0001"
+
+
+def test_a_link_to_a_known_address_is_tried_once_for_each_make() -> None:
+    row = link(5, "/c", in_row=True)
+    one = page(
+        1, "/a", (link(1, "/b"), link(2, "/c"), link(3, "/d?x=1"), link(4, "/c", region="banner"), row)
+    )
+    others = [page(2, "/b"), page(3, "/c"), page(4, "/d?x=2")]
+    book = ExplorationState(MapLimits(), [one, *others], [passed(one, one.offers[0], others[0])])
+    assert why(book, one, one.offers[1]) == "tried on other pages"
+    assert why(book, one, one.offers[2]) is None  # another address of a known place
+    assert why(book, one, one.offers[3]) is None  # another landmark
+    assert why(book, one, row) is None
+    book.note_passage(passed(one, row, others[1]))
+    assert why(book, one, link(6, "/b", in_row=True)) == "tried on other pages"
+    assert why(book, page(5, "/e"), row) is None  # another list
+    assert why(ExplorationState(MapLimits(), [one, *others]), one, one.offers[1]) is None
+
+
+def test_links_to_their_own_page_are_tried_once() -> None:
+    pages = [page(n, f"/{name}", (link(1, f"/{name}"),)) for n, name in enumerate("ab", start=1)]
+    book = ExplorationState(MapLimits(), pages)
+    assert why(book, pages[1], pages[1].offers[0]) is None
+    book.note_passage(passed(pages[0], pages[0].offers[0], pages[0]).model_copy(update={"outcome": "stayed"}))
+    assert why(book, pages[1], pages[1].offers[0]) == "tried on other pages"
+
+
+def test_a_button_that_led_to_pages_of_equal_structure_from_three_places_is_left() -> None:
+    edit, history = button(1, "Edit"), link(2, "/x?action=history", name="History")
+    pages = [page(n, f"/{name}", (edit, history)) for n, name in enumerate("abcd", start=1)]
+    forms = [
+        page(n, f"/{name}?edit", state=state(f"s{n}", bones="same")) for n, name in enumerate("abc", start=11)
+    ]
+    led = [passed(one, edit, to) for one, to in zip(pages, forms, strict=False)]
+    assert why(ExplorationState(MapLimits(), [*pages, *forms], led[:2]), pages[3], edit) is None
+    assert why(ExplorationState(MapLimits(), [*pages, *forms], led), pages[3], edit) == "tried on other pages"
+    other = page(13, "/c?edit", state=state("s13", bones="another"))
+    elsewhere = [*led[:2], passed(pages[2], edit, other)]
+    assert why(ExplorationState(MapLimits(), [*pages, *forms[:2], other], elsewhere), pages[3], edit) is None
+    opened = [passed(one, history, to) for one, to in zip(pages, forms, strict=False)]
+    book = ExplorationState(MapLimits(), [*pages, *forms], opened)
+    assert why(book, pages[3], history) == "similar pages are known"
+
+
+def test_the_steps_of_a_page_are_taken_together() -> None:
+    first = page(1, "/a", tuple(button(n, f"One {chr(96 + n)}") for n in range(1, 4)), start=True)
+    second = page(2, "/b", tuple(button(n, f"Two {chr(96 + n)}") for n in range(1, 4)), depth=1)
+    book = ExplorationState(MapLimits(), [first, second], [passed(second, second.offers[0])])
+    step, _ = choose_next_step(book, "p0002", (), anywhere)
+    assert step is not None
+    assert step.page.page_id == "p0002"  # one of its kind led nowhere, but to go back takes a load
+    assert step.offer == second.offers[1]
+
+
+def test_ways_out_are_tried_on_some_pages_of_a_kind_and_on_more_where_they_fail() -> None:
+    sent = {"form": f"POST {BASE}/save"}
+    form = page(
+        9, "/form", (button(1, "Name", action_type="fill", **sent), button(2, "Save", **sent)), depth=1
+    )
+    pages = [page(n, f"/{name}") for n, name in enumerate("abcde", start=1)]
+    told = [
+        AttemptedTransition(
+            from_page=each.page_id, way="reload", to_page=each.page_id, outcome="stayed", at=NOW
+        )
+        for each in pages[:3]
+    ]
+    book = ExplorationState(MapLimits(), [*pages, form], told[:2])
+    assert book.exits.wants(pages[2], "reload")
+    assert not book.exits.wants(pages[0], "reload")
+    book.note_passage(told[2])
+    assert not book.exits.wants(pages[3], "reload")
+    assert book.exits.wants(pages[3], "back")
+    assert book.exits.wants(form, "reload")  # a reload loses what was entered
+    cleared = AttemptedTransition(
+        from_page="p0003", way="address", to_page="p0009", outcome="arrived", at=NOW
+    )
+    book.note_passage(cleared)
+    assert not book.exits.wants(
+        pages[2], "address"
+    )  # whatever is at the address of the start now: it was tried
+    failed = told[0].model_copy(update={"outcome": "arrived", "to_page": "p0002"})
+    assert ExplorationState(MapLimits(), pages, [failed, *told[1:]]).exits.wants(pages[3], "reload")
+
+
 def test_a_control_that_does_nothing_on_three_pages_is_left() -> None:
     idle = button(1, "Toggle 5")
     pages = [page(n, f"/{name}", (idle,)) for n, name in enumerate("abcd", start=1)]

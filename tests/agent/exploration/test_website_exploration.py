@@ -12,6 +12,7 @@ from playwright.async_api import Browser, StorageState
 
 from agent.exploration import exploration_events
 from agent.exploration.pages.page_addresses import normalize_address
+from agent.exploration.tried_exits import ENOUGH
 from agent.exploration.website_exploration import (
     ExplorationMismatch,
     ExplorationNotSignedIn,
@@ -73,6 +74,24 @@ async def test_pages_passages_and_ways_out_are_written_down(browser: Browser, tm
         assert [each.reason for each in done.unexplored] == ['submits: its name contains "save"']
         assert [type(each) for each in told].count(exploration_events.PageFound) == 2
         assert isinstance(told[-1], exploration_events.ExplorationEnded)
+
+
+async def test_the_entries_of_a_menu_take_one_load_each(browser: Browser, tmp_path: Path) -> None:
+    names = ("ale", "bay", "cog", "dew", "elm", "fig", "gum", "hay")
+    menu = f"<nav>{''.join(f'<a href=/{name}>{name}</a>' for name in names)}</nav>"
+    pages = {
+        "/": html("Start", menu),
+        **{f"/{name}": html(name, f"{menu}<p>{name} {name}") for name in names},
+    }
+    with small_site(pages) as site:
+        await explore(browser, site.wanted(states=len(names) + 1), tmp_path)
+        folder = ExplorationFolder(tmp_path)
+        asked = sum(site.asked[f"GET {each}"] for each in pages)
+        assert sorted(paths(folder, site)) == sorted(pages)
+        assert {page.depth for page in folder.pages()} == {0, 1}
+        assert all(page.openable for page in folder.pages())
+        assert [each.way for each in folder.passages()].count("reload") == ENOUGH
+        assert asked <= 1 + len(names) + 2 * ENOUGH
 
 
 async def test_nothing_that_might_change_something_is_sent(browser: Browser, tmp_path: Path) -> None:
@@ -218,6 +237,43 @@ async def test_it_goes_on_wherever_it_was_cut_off(browser: Browser, tmp_path: Pa
         before = site.asked.copy()
         assert (await explore(browser, site.wanted(), tmp_path / "whole")).pages == whole.pages
         assert site.asked - before == {"GET /robots.txt": 1}
+
+
+async def test_links_of_a_kind_that_loads_its_address_are_opened_from_anywhere(
+    browser: Browser, tmp_path: Path
+) -> None:
+    names = ("ale", "bay", "cog", "dew", "elm", "fig")
+    list_ = "".join(f"<p><a href=/things/{name}>{name}</a></p>" for name in names)
+    pages = {"/": html("Start", list_)}
+    pages |= {
+        f"/things/{name}": html(name, f"<p>{name}</p>" + f"<h{n}>{name}" * n)
+        for n, name in enumerate(names, 1)
+    }
+    with small_site(pages) as site:
+        await explore(browser, site.wanted(), tmp_path)
+        folder = ExplorationFolder(tmp_path)
+        assert sorted(paths(folder, site)) == sorted(pages)
+        told = [(each.way, each.outcome) for name in names for each in by_name(folder, name)]
+        assert ("offer", "arrived") in told  # the first of its kind was clicked
+        assert told.count(("address", "arrived")) >= 1
+        assert all(by_name(folder, name)[0].to_page is not None for name in names)
+
+
+async def test_addresses_that_are_opened_first_are_not_found_by_pressing_again(
+    browser: Browser, tmp_path: Path
+) -> None:
+    names = ("ale", "bay", "cog", "dew", "elm")
+    list_ = "".join(f"<li><a href=/{name}>{name}</a></li>" for name in names)
+    pages = {"/": html("Start", f"<ul>{list_}</ul><a href=/join>Join</a>"), "/join": html("Join", "<p>us")}
+    pages |= {f"/{name}": html(name, f"<a href=/>Start</a><p>{name} {name}") for name in names}
+    with small_site(pages) as site:
+        hints = tuple(f"{site.url}/{name}" for name in names)
+        done = await explore(browser, site.wanted(hints=hints), tmp_path, hints_first=True)
+        folder = ExplorationFolder(tmp_path)
+        assert done.ended_by == "done"
+        assert paths(folder, site) == ["/", *(f"/{name}" for name in names), "/join"]
+        assert [each.way for each in folder.passages()].count("offer") == 1
+        assert by_name(folder, "Join")[0].outcome == "arrived"
 
 
 async def test_places_that_nothing_leads_to_are_opened_in_the_end(browser: Browser, tmp_path: Path) -> None:

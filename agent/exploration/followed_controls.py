@@ -1,0 +1,79 @@
+"""Counts which links and controls were used, so that more of the same are not: those of one name, of one make, and those that lead
+to pages of equal structure.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+
+from agent.exploration.offer_keys import OfferKey, kind_of, kind_of_link, name_anywhere, name_link
+from agent.exploration.pages.page_addresses import normalize_address
+from agent.exploration.pages.page_digests import PageDigests
+from kb_schema.explorations import ExplorationPage, Offer
+
+
+class FollowedControls:
+    """What the links and controls that were used led to, by their keys."""
+
+    def __init__(self) -> None:
+        self._names: Counter[OfferKey] = Counter()
+        """How often a link of one name to one place was used."""
+        self._kinds: set[OfferKey] = set()
+        """Makes of links of which one was used."""
+        self._loading: set[OfferKey] = set()
+        """Kinds of links of which one loaded the document at its address."""
+        self._built: defaultdict[OfferKey, defaultdict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+        """From which pages controls of one name led to pages of one structure."""
+        self._nearest: dict[str, int] = {}
+        """The least depth of the pages with a link to an address."""
+
+    def note_page(self, page: ExplorationPage) -> None:
+        """Note the links of a page."""
+        for offer in page.offers:
+            if offer.href:
+                address = normalize_address(offer.href)
+                self._nearest[address] = min(page.depth, self._nearest.get(address, page.depth))
+
+    def note(self, page: ExplorationPage, offer: Offer, arrived: ExplorationPage | None) -> None:
+        """Note a control that was used on a page, and the page to which it led."""
+        if offer.href:
+            self._kinds.add(_make_of(page, offer))
+            loaded = arrived is not None and arrived is not page and arrived.openable is True
+            if (
+                loaded
+                and arrived is not None
+                and normalize_address(offer.href) == normalize_address(arrived.url)
+            ):
+                self._loading.add(kind_of_link(page, offer))
+        if offer.href and not offer.in_row:
+            self._names[name_link(offer)] += 1
+        if arrived is not None and arrived.page_id != page.page_id and not arrived.layer:
+            self._built[name_anywhere(offer)][PageDigests.of(arrived.state).bones].add(page.page_id)
+
+    def is_usual(self, offer: Offer, most: int) -> bool:
+        """Whether it is a link that all pages seem to have."""
+        return self._names[name_link(offer)] >= most
+
+    def has_used(self, page: ExplorationPage, offer: Offer) -> bool:
+        """Whether a link of its make was used: in the same landmark of any page, or in the rows of the same list."""
+        return _make_of(page, offer) in self._kinds
+
+    def loads(self, page: ExplorationPage, offer: Offer) -> bool:
+        """Whether a link of its kind loaded the document at its address: opening the address does the same."""
+        return kind_of_link(page, offer) in self._loading
+
+    def leads_to_more(self, offer: Offer, most: int) -> bool:
+        """Whether controls of its name led from `most` pages to pages of equal structure: on other pages it leads to one more."""
+        if not offer.name or offer.in_row:
+            return False
+        return any(len(pages) >= most for pages in self._built.get(name_anywhere(offer), {}).values())
+
+    def find_depth(self, url: str, most: int) -> int:
+        """Return the least transitions to an address by links that were seen, `most` if there are none or more."""
+        return min(most, 1 + self._nearest.get(normalize_address(url), most))
+
+
+def _make_of(page: ExplorationPage, offer: Offer) -> OfferKey:
+    """Return what a link is made of; of one in a row with its place: tasks need the list that leads to a thing."""
+    made = kind_of(page, offer)
+    return made if offer.in_row else made[2:]
