@@ -31,6 +31,8 @@ class AnswerFitness:
         self._promised = language.strict_words.intersection(asked)
         opens = language.opens
         self._person, self._place = opens(question, language.who), opens(question, language.where)
+        self._is_where = " " in language.find_opening(question, language.where)
+        """`where are my filters?`: no word of it is a verb."""
         self._time, self._count = opens(question, language.when), opens(question, language.how_many)
         self._steps = opens(question, language.how_questions)
         self._choice = opens(question, tuple(each for each in language.which if not each.startswith("what")))
@@ -110,8 +112,8 @@ class AnswerFitness:
             return False
         if self._yes_no and not _all_in(self._telling, said):
             return False
-        if self._place and not self._verb_groups:
-            return False  # where labels are seen is not how one is deleted
+        if self._place and (self._is_where or not self._verb_groups):
+            return False  # where labels are, or are seen, is not how one is deleted
         place = split_words(passage.place)
         of_all = not self._language.all_words.isdisjoint(place)
         if of_all is not self._all and (of_all or not self._language.one_words.isdisjoint(place)):

@@ -106,6 +106,7 @@ def fits(question: str, passage: KnowledgePassage) -> bool:
         ("How do I change the voice?", VOICES),  # nothing is changed there
         ("Where do I change the due date?", DUE),  # an option is no place
         ("What does snooze do?", SNOOZED),  # what is there now is not what it does
+        ("Where are the links of my bank account?", LINK),
         ("Where can I see the invoices?", DELETE),  # how one is deleted is no place
         ("Which days can a campaign make calls on?", FIGURES),  # one item of a list
     ],
