@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -253,7 +252,7 @@ async def test_recovery_may_lead_to_the_screen_one_is_on(graph):
     (edge,) = (record for record in edge_records(known) if record.kind == "global_recovery")
     generation = await stored(graph, known)
     body = {**edge.body, "_to": "screen/current", "recovery_priority": 1}
-    here = replace(edge, local_id="stay", target=EdgeEnd("screen", "current"), body=body)
+    here = edge._replace(local_id="stay", target=EdgeEnd("screen", "current"), body=body)
     await graph.put_edges("shop", generation, [here])
     found = await ArangoQueries(graph.connection).recovery_paths("shop", generation, "s0")
     assert [(way.recovery_id, way.to_screen, way.priority) for way in found] == [
