@@ -96,6 +96,15 @@ def limit_this_process(*, more_bytes: int, more_seconds: int) -> bool:
     return True
 
 
+def read_scheduled_s(pid: int) -> float | None:
+    """Return how long a process computed or waited for a free processor, in seconds; None where the system does not tell."""
+    try:
+        computed, waited, _ = Path(f"/proc/{pid}/schedstat").read_text(encoding="ascii").split()
+        return (int(computed) + int(waited)) / 1e9
+    except (OSError, ValueError):
+        return None
+
+
 def leave_terminal() -> None:
     """Detach this process from the terminal, so that its Ctrl-C is not for it."""
     if not WINDOWS:

@@ -34,6 +34,8 @@ class ChangedFolder:
     gone: Sequence[str]
     documents: Sequence[SourcedDocument]
     """Those of `files`, as they are now."""
+    digests: Mapping[str, str]
+    """Those of `files`, as they were read."""
 
 
 class FolderLoad:
@@ -49,17 +51,23 @@ class FolderLoad:
         record = self._records.find() if self._states else None
         if record is None:
             return None
-        files, gone = record.changed(self._states)
+        try:
+            files, gone = record.changed(self._folder, self._states, MOST_CHANGED)
+        except OSError:  # reading it says why
+            return None
         if max(len(files), len(gone)) > MOST_CHANGED:
             return None
         touched = {*files, *gone}
         if any(each.source is None or file_of(each.source) in touched for each in record.warnings):
             return None
+        documents: list[SourcedDocument] = []
+        digests: dict[str, str] = {}
         try:
-            documents = read_foreign(self._folder, budget, read_files, self._folder, files) if files else []
+            if files:
+                documents, digests = read_foreign(self._folder, budget, read_files, self._folder, files)
         except KnowledgeError:  # the whole load reports it, with every other problem
             return None
-        return ChangedFolder(record, files, gone, documents)
+        return ChangedFolder(record, files, gone, documents, digests)
 
     async def load(self, stores: Stores, changed: ChangedFolder) -> LoadReport | None:
         """Load what changed. Returns None, with nothing changed, if only a whole load can tell what is right."""
@@ -78,24 +86,24 @@ class FolderLoad:
             for each in changed.documents:
                 key = f"{each.document.kind}/{each.document.local_id}"
                 keys[file_of(each.source or "")].append(key)
-            await self._keep(stores, report, record, keys)
+            stamp = await _stamp_of(stores, report)
+            self._records.keep(record.after(self._states, keys, changed.digests, stamp))
         return report
 
-    async def _keep(
-        self, stores: Stores, report: LoadReport, record: FolderRecord, keys: Mapping[str, Sequence[str]]
-    ) -> None:
-        stamp = await _stamp_of(stores, report)
-        self._records.keep(record.after(self._states, keys, stamp, record.warnings))
-
     async def record_whole(
-        self, stores: Stores, report: LoadReport, knowledge: KnowledgeBase, warnings: tuple[Problem, ...]
+        self,
+        stores: Stores,
+        report: LoadReport,
+        knowledge: KnowledgeBase,
+        warnings: tuple[Problem, ...],
+        digests: Mapping[str, str],
     ) -> None:
         """Keep the record of a whole load, if the folder is large enough for the next one to need it."""
         if sum(report.counts.values()) < LEAST_DOCUMENTS or not self._states:
             self._records.forget()
             return
         stamp = await _stamp_of(stores, report)
-        self._records.keep(record_load(knowledge, self._states, stamp, warnings))
+        self._records.keep(record_load(knowledge, self._states, digests, stamp, warnings))
 
 
 def _look(folder: Path) -> FileStates:

@@ -1,7 +1,8 @@
 """Reads files from strangers in a child process with limits on memory and time.
 
 A file of a few kilobytes can expand to gigabytes in any parser. Whatever the parser does, the child ends: it gets a
-limit of address space, of processor time and of the size of its result.
+limit of address space, of processor time and of the size of its result. The time in which it waits for a processor does not
+count, so that a busy machine refuses nothing; the time in which it waits for anything else has a limit of its own.
 """
 
 from __future__ import annotations
@@ -11,12 +12,13 @@ import os
 import pickle
 import signal
 import sys
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from kb_schema.operating_system import limit_this_process
+from kb_schema.operating_system import limit_this_process, read_scheduled_s
 from periplus.errors import UserError
 
 if TYPE_CHECKING:
@@ -26,8 +28,13 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 MEBIBYTE = 1 << 20
-STALLED_FACTOR = 6
-"""A child that waits instead of computing may take so many times its processor time."""
+STALLED_FACTOR = 15
+"""A child may wait so many times its processor time for anything but a processor."""
+WALL_FACTOR = 75
+"""A child may take so many times its processor time in all where the system does not tell what it waits for."""
+_LOOK_S = 1.0
+_PROCESSOR_TIME_OVER = 24
+"""SIGXCPU, which Windows does not have."""
 RESULT_SHARE = 4
 """The result may have this part of the memory, since it is read by the main process, which holds it twice then."""
 
@@ -98,21 +105,35 @@ def read_foreign(
     child.start()
     sender.close()
     try:
-        answered = receiver.poll(budget.seconds * STALLED_FACTOR)
+        answered = _wait_for_answer(receiver, child.pid or 0, budget)
         packed = receiver.recv_bytes() if answered else None
     except (EOFError, OSError):  # it was ended by a limit
-        packed = None
+        answered, packed = True, None
     finally:
         receiver.close()
         child.kill()
         child.join()
+    if not answered:
+        raise _stalled(source, budget)
     if packed is None:
-        raise _too_large(source, budget, "its limits")
+        in_time = child.exitcode != -_PROCESSOR_TIME_OVER
+        raise _too_large(source, budget, "its limits" if in_time else f"{budget.seconds} s of processor time")
     said: T | _Raised | InputTooLarge = pickle.loads(packed)  # noqa: S301 - from our own child
     if isinstance(said, _Raised):
         error = said.rebuild()
         raise (_too_large(source, budget, str(error)) if isinstance(error, MemoryError) else error)
     return said  # type: ignore[return-value]
+
+
+def _wait_for_answer(receiver: Connection, pid: int, budget: ImportBudget) -> bool:
+    """Return whether the child answered or ended, before it had waited too long for anything but a processor."""
+    began = time.monotonic()
+    while not receiver.poll(_LOOK_S):
+        taken, scheduled = time.monotonic() - began, read_scheduled_s(pid)
+        factor = WALL_FACTOR if scheduled is None else STALLED_FACTOR
+        if taken - (scheduled or 0.0) > budget.seconds * factor:
+            return False
+    return True
 
 
 def _read_in_child(
@@ -156,11 +177,24 @@ def _refuse_value(error: Exception) -> _Raised | None:
     return _Raised(UserError, refusal.args, dict(refusal.__dict__), str(refusal))
 
 
-def _too_large(source: Path | Sequence[Path], budget: ImportBudget, what: str) -> InputTooLarge:
+def _name(source: Path | Sequence[Path]) -> str:
     first, *others = [source] if isinstance(source, Path) else source or [Path("the input")]
-    more = f" with {len(others)} more" if others else ""
+    return f"{first} with {len(others)} more" if others else str(first)
+
+
+def _stalled(source: Path | Sequence[Path], budget: ImportBudget) -> InputTooLarge:
     return InputTooLarge(
-        f"{first}{more} expands beyond {what}; reading it may use {budget.memory_mb} MB of memory and {budget.seconds} s",
+        f"{_name(source)} was not read within its limits: reading it waited most of the time, without using its {budget.seconds} s of"
+        " processor time",
+        fix="try again when the disk or network that it is on answers; --max-import-seconds (for all commands:"
+        " PERIPLUS_MAX_IMPORT_SECONDS) raises how long it may wait, too",
+    )
+
+
+def _too_large(source: Path | Sequence[Path], budget: ImportBudget, what: str) -> InputTooLarge:
+    return InputTooLarge(
+        f"{_name(source)} expands beyond {what}; reading it may use {budget.memory_mb} MB of memory and {budget.seconds} s of"
+        " processor time",
         fix="if you trust it, raise --max-import-memory (MB) or --max-import-seconds (for all commands:"
         " PERIPLUS_MAX_IMPORT_MEMORY, PERIPLUS_MAX_IMPORT_SECONDS)",
     )

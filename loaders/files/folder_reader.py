@@ -40,25 +40,26 @@ class _RawDocument:
     """The kind that its folder implies; None for files beside `website.yaml`."""
 
 
-def read_folder(path: Path) -> list[SourcedDocument]:
-    """Return every document of a folder with its file; references are not checked.
+def read_folder(path: Path, digests: dict[str, str] | None = None) -> list[SourcedDocument]:
+    """Return every document of a folder with its file; references are not checked. The digest of each file is added to `digests`.
 
     Raises `KnowledgeError` with every problem of every file: file, JSON path, message and fix.
     """
     problems: list[Problem] = []
-    raws = list(_raw_documents(path, problems))
+    raws = list(_raw_documents(path, problems, digests))
     return _parse_all(raws, _schema_version(raws), problems)
 
 
-def read_files(path: Path, names: Sequence[str]) -> list[SourcedDocument]:
-    """Return the documents of some files of a folder, as `read_folder` has them. Raises `KnowledgeError`."""
+def read_files(path: Path, names: Sequence[str]) -> tuple[list[SourcedDocument], dict[str, str]]:
+    """Return the documents of some files of a folder, as `read_folder` has them, and the files' digests. Raises `KnowledgeError`."""
     problems: list[Problem] = []
-    raws = list(_raw_files(path, [path / name for name in names], problems))
+    digests: dict[str, str] = {}
+    raws = list(_raw_files(path, [path / name for name in names], problems, digests))
     websites = (
         file for file in sorted(path.iterdir()) if file.stem == WEBSITE_STEM and file.suffix in SUFFIXES
     )
     version = _schema_version(list(_raw_files(path, websites, problems)))
-    return _parse_all(raws, version, problems)
+    return _parse_all(raws, version, problems), digests
 
 
 def _parse_all(raws: Sequence[_RawDocument], version: int, problems: list[Problem]) -> list[SourcedDocument]:
@@ -83,6 +84,12 @@ def read_knowledge_folder(path: Path) -> tuple[KnowledgeBase, tuple[Problem, ...
     reference and rule.
     """
     return assemble(read_folder(path))
+
+
+def read_with_digests(path: Path) -> tuple[KnowledgeBase, tuple[Problem, ...], dict[str, str]]:
+    """Return what `read_knowledge_folder` returns, and the digest of each file as it was read. Raises `KnowledgeError`."""
+    digests: dict[str, str] = {}
+    return (*assemble(read_folder(path, digests)), digests)
 
 
 def read_documents_file(file: Path, kind: str) -> list[Document]:
@@ -119,7 +126,9 @@ def add_type(data: Mapping[str, Any], kind: str | None) -> dict[str, Any]:
     return {**data} if "type" in data or not isinstance(default, str) else {**data, "type": default}
 
 
-def _raw_documents(path: Path, problems: list[Problem]) -> Iterator[_RawDocument]:
+def _raw_documents(
+    path: Path, problems: list[Problem], digests: dict[str, str] | None
+) -> Iterator[_RawDocument]:
     if not path.is_dir():
         message = "is not a folder" if path.exists() else "there is no such folder"
         raise KnowledgeError(
@@ -139,10 +148,12 @@ def _raw_documents(path: Path, problems: list[Problem]) -> Iterator[_RawDocument
     if not files:
         fix = "a knowledge base has a website.yaml and folders like screens/ and tasks/"
         raise KnowledgeError([Problem("holds no .yaml or .json file", source=str(path), fix=fix)])
-    yield from _raw_files(path, files, problems)
+    yield from _raw_files(path, files, problems, digests)
 
 
-def _raw_files(path: Path, files: Iterable[Path], problems: list[Problem]) -> Iterator[_RawDocument]:
+def _raw_files(
+    path: Path, files: Iterable[Path], problems: list[Problem], digests: dict[str, str] | None = None
+) -> Iterator[_RawDocument]:
     for file in files:
         parts = file.relative_to(path).parts
         source = "/".join(parts)
@@ -152,7 +163,7 @@ def _raw_files(path: Path, files: Iterable[Path], problems: list[Problem]) -> It
             continue
         kind = kind_of_place(file.relative_to(path))
         try:
-            data = read_file(file, source)
+            data = read_file(file, source, digests)
         except KnowledgeError as exc:
             problems += exc.problems
             continue

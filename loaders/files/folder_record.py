@@ -1,9 +1,10 @@
 """What a folder's files were when it was loaded: a record beside the store, by which the next load finds what changed.
 
-    FOLDER/DIGEST.loaded     a line of JSON (`_Head`), then a line per file: path, tab, state, tab, keys of its documents
+    FOLDER/DIGEST.loaded     a line of JSON (`_Head`), then a line per file: path, tab, state, tab, digest, tab, keys of its documents
 
-A file counts as unchanged if its size, times of change and inode are the recorded ones, as in git. One that was changed so shortly before
-it was looked at that a later change could have the same time is always read again. The record is only a hint: it stands for one
+A file counts as unchanged if its size, times of change and inode are the recorded ones, as in git, or else if its content is: a folder may
+have been written again, and a file that was changed so shortly before it was looked at that a later change could have the same time has no
+state to compare. The record is only a hint: it stands for one
 generation of one store and for the program's own files, and whoever has no record, or one of something else, loads everything.
 """
 
@@ -24,6 +25,7 @@ from kb_schema.errors import Severity
 from kb_schema.owner_folders import make_owner_file, make_owner_folder
 from kb_schema.program_marks import program_mark
 from loaders.files.folder_layout import SUFFIXES
+from loaders.files.yaml_files import MAX_BYTES, digest_of
 
 UNSURE_SECONDS = 2.0
 """A file changed later than this before it was looked at may change again within the same tick of the file system's clock."""
@@ -65,23 +67,28 @@ class FolderRecord:
     stamp: str
     """Number and time of the generation that was loaded: a database that was restored may use a number again."""
     warnings: tuple[Problem, ...]
-    files: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    """Path -> state, and the keys of its documents as `kind/id`, with spaces between."""
+    files: Mapping[str, tuple[str, str, str]] = field(default_factory=dict)
+    """Path -> state, digest, and the keys of its documents as `kind/id`, with spaces between."""
 
-    def changed(self, states: FileStates) -> tuple[list[str], list[str]]:
-        """Return the files to be read now, and those that are gone."""
-        files = self.files
-        read = [
-            name
-            for name, state in states.items()
-            if (known := files.get(name)) is None or known[0] != state or state == _UNSURE
-        ]
-        return sorted(read), [name for name in files if name not in states]
+    def changed(self, folder: Path, states: FileStates, most: int) -> tuple[list[str], list[str]]:
+        """Return the files to be read now, and those that are gone; if there are more than `most` of them, some. Raises `OSError`."""
+        gone = [name for name in self.files if name not in states]
+        read: list[str] = []
+        if len(gone) <= most:
+            for name, state in states.items():
+                known = self.files.get(name)
+                if known is not None and known[0] == state != _UNSURE:
+                    continue
+                if known is None or not _has_content(folder / name, known[1]):
+                    read.append(name)
+                    if len(read) > most:
+                        break
+        return sorted(read), gone
 
     def keys_of(self, names: Iterable[str]) -> set[tuple[str, str]]:
         """Return kind and id of the documents that these files had."""
         found = (
-            key.partition("/") for name in names if name in self.files for key in self.files[name][1].split()
+            key.partition("/") for name in names if name in self.files for key in self.files[name][2].split()
         )
         return {(kind, local_id) for kind, _, local_id in found}
 
@@ -89,26 +96,39 @@ class FolderRecord:
         self,
         states: FileStates,
         keys: Mapping[str, Sequence[str]],
+        digests: Mapping[str, str],
         stamp: str,
-        warnings: tuple[Problem, ...],
     ) -> FolderRecord:
-        """Return the record of the next generation; `keys` has those of the files that were read."""
+        """Return the record of the next generation; `keys` and `digests` have those of the files that were read."""
         files = {
-            name: (state, " ".join(keys[name]) if name in keys else self.files[name][1])
+            name: (state, digests[name], " ".join(keys[name]))
+            if name in keys
+            else (state, *self.files[name][1:])
             for name, state in states.items()
         }
-        return FolderRecord(self.website_id, stamp, warnings, files)
+        return FolderRecord(self.website_id, stamp, self.warnings, files)
 
 
 def record_load(
-    knowledge: KnowledgeBase, states: FileStates, stamp: str, warnings: tuple[Problem, ...]
+    knowledge: KnowledgeBase,
+    states: FileStates,
+    digests: Mapping[str, str],
+    stamp: str,
+    warnings: tuple[Problem, ...],
 ) -> FolderRecord:
-    """Return the record of a whole load; the states are those of before the files were read."""
+    """Return the record of a whole load; the states are those of before the files were read, the digests of what was read."""
     keys: dict[str, list[str]] = {}
     for (kind, local_id), source in knowledge.sources.items():
         keys.setdefault(file_of(source), []).append(f"{kind}/{local_id}")
-    files = {name: (state, " ".join(keys.get(name, ()))) for name, state in states.items()}
+    files = {
+        name: (state, digests.get(name, ""), " ".join(keys.get(name, ()))) for name, state in states.items()
+    }
     return FolderRecord(knowledge.website.website_id, stamp, warnings, files)
+
+
+def _has_content(file: Path, digest: str) -> bool:
+    """Return whether a file has the content of that digest. Raises `OSError`."""
+    return file.stat().st_size <= MAX_BYTES and digest_of(file.read_bytes()) == digest
 
 
 def file_of(source: str) -> str:
@@ -131,7 +151,10 @@ class FolderRecords:
             found: dict[str, Any] = json.loads(head)
             if found["program"] != program_mark(_PROGRAM) or found["files"] != len(lines):
                 return None
-            files = {name: (state, keys) for name, state, keys in (line.split("\t") for line in lines)}
+            files = {
+                name: (state, digest, keys)
+                for name, state, digest, keys in (line.split("\t") for line in lines)
+            }
             warnings = tuple(
                 Problem(**{**each, "severity": Severity(each["severity"])}) for each in found["warnings"]
             )
@@ -151,7 +174,7 @@ class FolderRecords:
                 for each in record.warnings
             ],
         }  # fmt: skip
-        lines = (f"{name}\t{state}\t{keys}" for name, (state, keys) in record.files.items())
+        lines = (f"{name}\t{state}\t{digest}\t{keys}" for name, (state, digest, keys) in record.files.items())
         if any("\n" in name or "\t" in name for name in record.files):
             self.forget()
             return

@@ -7,6 +7,7 @@ cannot name Python types.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import os
@@ -86,8 +87,13 @@ def _represent_text(dumper: _JsonYamlDumper, text: str) -> yaml.Node:
 _JsonYamlDumper.add_representer(str, _represent_text)
 
 
-def read_file(path: Path, source: str) -> Any:
-    """Return the data of one file. Raises `KnowledgeError` with the position of the first mistake."""
+def digest_of(content: bytes) -> str:
+    """Return a text that differs for other content."""
+    return hashlib.blake2b(content, digest_size=16).hexdigest()
+
+
+def read_file(path: Path, source: str, digests: dict[str, str] | None = None) -> Any:
+    """Return the data of one file; its digest is added to `digests`. Raises `KnowledgeError` with the position of the first mistake."""
     try:
         size = path.stat().st_size
         raw = path.read_bytes() if size <= MAX_BYTES else b""
@@ -95,6 +101,8 @@ def read_file(path: Path, source: str) -> Any:
         raise _problem(f"cannot be read: {exc.strerror or exc}", source) from exc
     if size > MAX_BYTES:
         raise _problem(f"is larger than {MAX_BYTES // 2**20} MB", source, fix="split it into several files")
+    if digests is not None:
+        digests[source] = digest_of(raw)
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as exc:

@@ -124,8 +124,9 @@ def _cluster_plain(
     looks = _build_variants(pages, entries)
     joined = _DisjointSets(len(looks))
     places = _places(looks, _families(linked))
+    strangers = _find_strangers(looks)
     for at in places:
-        _join_place(looks, sorted(at.numbers), joined, family=at.family)
+        _join_place(looks, sorted(set(at.numbers) - strangers), joined, family=at.family)
     _join_steps(pages, looks, joined)
     _join_everywhere(looks, joined)
     found: dict[int, list[int]] = defaultdict(list)
@@ -556,20 +557,45 @@ def _join_steps(pages: Sequence[ObservedPage], looks: Sequence[_PageVariant], jo
                 joined.join(one, other)
 
 
+def _find_strangers(looks: Sequence[_PageVariant]) -> set[int]:
+    """Return the pages that equal a page of another place, and are called otherwise than all others of their own: the address
+    changed after or before what is shown.
+    """
+    here: dict[tuple[str, ...], list[int]] = defaultdict(list)
+    for number, look in enumerate(looks):
+        here[look.place].append(number)
+    return {
+        one
+        for pair in _pairs_of_one_name(looks)
+        for one, other in (pair, pair[::-1])
+        if looks[one].place != looks[other].place
+        and _are_equal(looks[one], looks[other])
+        and (beside := [each for each in here[looks[one].place] if each != one])
+        and all(looks[each].called != looks[one].called for each in beside)
+        and all(looks[each].called == looks[other].called for each in here[looks[other].place])
+    }
+
+
 def _join_everywhere(looks: Sequence[_PageVariant], joined: _DisjointSets) -> None:
     """Join equal pages at any places: error pages, pages with two addresses."""
+    for one, other in _pairs_of_one_name(looks):
+        first, second = looks[one], looks[other]
+        errors = first.error and second.error and not _fields(first) and not _fields(second)
+        if errors or _are_equal(first, second) or _of_one_tree(first, second):
+            joined.join(one, other)
+
+
+def _pairs_of_one_name(looks: Sequence[_PageVariant]) -> Iterator[tuple[int, int]]:
     by_name: dict[frozenset[SignRole], list[int]] = defaultdict(list)
     for number, look in enumerate(looks):
         if look.called:
             by_name[look.called].append(number)
     for same in by_name.values():
-        for one, other in _pairs(same):
-            first, second = looks[one], looks[other]
-            if (first.error and second.error and not _fields(first) and not _fields(second)) or (
-                (first.signs == second.signs and _share(first.shape, second.shape) >= SAME_LOOK)
-                or _of_one_tree(first, second)
-            ):
-                joined.join(one, other)
+        yield from _pairs(same)
+
+
+def _are_equal(one: _PageVariant, other: _PageVariant) -> bool:
+    return one.signs == other.signs and _share(one.shape, other.shape) >= SAME_LOOK
 
 
 def _of_one_tree(one: _PageVariant, other: _PageVariant) -> bool:

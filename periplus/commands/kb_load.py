@@ -6,7 +6,7 @@ Nothing of the other `kb` commands is imported: a load of one change takes littl
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, contextmanager
 from typing import Annotated, Any
 
@@ -17,6 +17,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from kb_schema import KnowledgeBase, KnowledgeError, Problem
 from kb_store import LoadProgress, LoadReport, Stores, load_knowledge
 from loaders import read_knowledge_folder
+from loaders.files.folder_reader import read_with_digests
 from periplus.commands.command_options import (
     ImportMemory,
     ImportSeconds,
@@ -73,11 +74,12 @@ def load(
         report = asyncio.run(_load_changes(loading, changed, open_selected_stores(mongodb_url, arangodb_url)))
         warnings = changed.record.warnings
     if report is None:
-        knowledge, warnings = read_foreign(folder, budget, read_knowledge_folder, folder)
+        knowledge, warnings, digests = read_foreign(folder, budget, read_with_digests, folder)
         opening = open_selected_stores(mongodb_url, arangodb_url)
-        report = asyncio.run(
-            _load(loading, knowledge, warnings, opening, quiet=as_json, replace_learned=replace_learned)
+        loaded = _load(
+            loading, knowledge, warnings, digests, opening, quiet=as_json, replace_learned=replace_learned
         )
+        report = asyncio.run(loaded)
     if as_json:
         print_json(out, {"loaded": _report_json(report), "warnings": [_problem_json(w) for w in warnings]})
         return
@@ -138,6 +140,7 @@ async def _load(
     loading: FolderLoad,
     knowledge: KnowledgeBase,
     warnings: tuple[Problem, ...],
+    digests: Mapping[str, str],
     opening: AbstractAsyncContextManager[Stores],
     *,
     quiet: bool,
@@ -152,7 +155,7 @@ async def _load(
                 stores.documents, stores.graph, knowledge, on_progress=on_progress, check=keeping
             )
         await keeping.conclude()
-        await loading.record_whole(stores, report, knowledge, warnings)
+        await loading.record_whole(stores, report, knowledge, warnings, digests)
         return report
 
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.redaction import REDACTED, Secrets
-from agent.secret_disguises import WITHHELD, SecretDisguises
+from agent.secret_disguises import _PRINTABLE, WITHHELD, SecretDisguises, _list_printable
 from tests.support.hostile_spellings import RECOGNISED, UNRECOGNISED
 
 SECRET = "c0rrect-Horse7"
@@ -129,3 +129,23 @@ def test_fragments_that_become_a_secret_when_one_between_them_is_cut_are_cut_too
     secrets = Secrets()
     secrets.keep("hunter2go")
     assert "hunter" not in secrets.redact("hunhUnter2goter2go")
+
+
+_PIECES = [
+    b"a",
+    b"Z ",
+    b"\0",
+    b"\0b",
+    b"c\0",
+    "é".encode(),
+    "€".encode(),
+    "😀".encode(),
+    b"\xc3",
+    b"\x80",
+    b"\xff",
+]
+
+
+@given(st.lists(st.sampled_from(_PIECES), max_size=60).map(b"".join) | st.binary(max_size=200))
+def test_the_fast_search_for_readable_parts_finds_those_of_the_pattern(data):
+    assert [*_list_printable(data)] == _PRINTABLE.findall(data)

@@ -7,7 +7,10 @@ import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
+
+import pytest
 
 from kb_schema import operating_system
 
@@ -100,3 +103,17 @@ def test_a_process_that_ended_is_not_alive():
     process.wait()
     assert not operating_system.is_process_alive(process.pid)
     assert operating_system.is_process_alive(1)
+
+
+@pytest.mark.skipif(not Path("/proc/self/schedstat").exists(), reason="the system does not tell")
+def test_what_a_process_computed_is_told():
+    before, began = operating_system.read_scheduled_s(os.getpid()), time.process_time()
+    while time.process_time() - began < 0.1:
+        pass
+    assert operating_system.read_scheduled_s(os.getpid()) - before >= 0.09
+
+
+def test_of_a_process_that_is_gone_it_is_not_told_what_it_waited_for():
+    child = subprocess.Popen([sys.executable, "-c", ""])
+    child.wait()
+    assert operating_system.read_scheduled_s(child.pid) is None

@@ -18,7 +18,7 @@ from kb_store import Stores, load_knowledge, open_stores, read_knowledge
 from kb_store.sqlite import document_store
 from loaders import read_knowledge_folder, write_folder
 from loaders.files import folder_record
-from loaders.files.folder_reader import knowledge_files
+from loaders.files.folder_reader import knowledge_files, read_with_digests
 from loaders.files.folder_record import list_file_states
 from periplus import folder_loads
 from periplus.folder_loads import FolderLoad
@@ -57,9 +57,9 @@ async def _load(folder: Path, stores: Stores) -> tuple[bool, tuple[Problem, ...]
     changed = loading.find_changes(DEFAULT_BUDGET)
     if changed is not None and await loading.load(stores, changed) is not None:
         return True, changed.record.warnings
-    knowledge, warnings = read_knowledge_folder(folder)
+    knowledge, warnings, digests = read_with_digests(folder)
     report = await load_knowledge(stores.documents, stores.graph, knowledge)
-    await loading.record_whole(stores, report, knowledge, warnings)
+    await loading.record_whole(stores, report, knowledge, warnings, digests)
     return False, warnings
 
 
@@ -192,6 +192,46 @@ async def test_one_change_writes_one_document(stores, folder):
     assert report.replaced == base.generation
     active = await stores.documents.active("large")
     assert (active.generation, active.stored) == (report.generation, base.stored)
+
+
+def _write_again(folder: Path) -> None:
+    for file in folder.rglob("*.yaml"):
+        file.write_bytes(file.read_bytes())
+
+
+async def test_a_folder_that_was_written_again_is_no_change_of_every_file(stores, folder, monkeypatch):
+    monkeypatch.setattr(folder_loads, "MOST_CHANGED", 3)
+    await _load(folder, stores)
+    _write_again(folder)
+    _edit(folder / "screens" / "s3.yaml", lambda d: d.update(name="Another name"))
+    changed = _loading(folder, stores).find_changes(DEFAULT_BUDGET)
+    assert [*changed.files] == ["screens/s3.yaml"]
+    assert (await _load(folder, stores))[0]
+    read, _ = await read_knowledge(stores.documents, stores.graph, "large")
+    assert read.by_kind == read_knowledge_folder(folder)[0].by_kind
+    _write_again(folder)
+    assert not _loading(folder, stores).find_changes(DEFAULT_BUDGET).files
+
+
+async def test_a_folder_that_is_loaded_as_soon_as_it_is_written_is_known_by_its_content(
+    stores, folder, monkeypatch
+):
+    monkeypatch.setattr(folder_loads, "MOST_CHANGED", 3)
+    monkeypatch.setattr(folder_record, "UNSURE_SECONDS", 3_600.0)
+    await _load(folder, stores)
+    assert (await _load(folder, stores))[0]
+    _edit(folder / "screens" / "s3.yaml", lambda d: d.update(name="Another name"))
+    assert (await _load(folder, stores))[0]
+    read, _ = await read_knowledge(stores.documents, stores.graph, "large")
+    assert read.by_kind == read_knowledge_folder(folder)[0].by_kind
+
+
+async def test_of_too_many_changes_no_more_are_looked_for(stores, folder, monkeypatch):
+    monkeypatch.setattr(folder_loads, "MOST_CHANGED", 3)
+    await _load(folder, stores)
+    for name in ("s1", "s2", "s3", "s4", "s5"):
+        _edit(folder / "screens" / f"{name}.yaml", lambda d: d.update(name="Another name"))
+    assert _loading(folder, stores).find_changes(DEFAULT_BUDGET) is None
 
 
 async def test_a_generation_of_somebody_else_is_loaded_over_as_a_whole(stores, folder):

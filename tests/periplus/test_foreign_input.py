@@ -60,7 +60,7 @@ def test_what_is_read_comes_back():
     ("read", "words"),
     [
         (_eats_memory, "128 MB of memory"),
-        (_eats_time, "1 s"),
+        (_eats_time, "beyond 1 s of processor time"),
         (_says_much, "32 MB of result"),
         (_goes_deep, "its depth"),
         (_dies, "its limits"),
@@ -75,8 +75,40 @@ def test_what_is_too_much_ends_with_the_options_that_raise_the_limits(read, word
 
 def test_a_reader_that_only_waits_ends_too(monkeypatch):
     monkeypatch.setattr("periplus.foreign_input.STALLED_FACTOR", 0.2)
-    with pytest.raises(InputTooLarge):
+    with pytest.raises(InputTooLarge, match="was not read within its limits: reading it waited"):
         read_foreign(FILE, SMALL, _waits)
+
+
+def _waits_for_a_processor(pid: int, since: float) -> float:
+    assert pid
+    return time.monotonic() - since
+
+
+def _is_slow() -> str:
+    time.sleep(1.5)
+    return "read"
+
+
+def test_a_reader_that_waits_for_a_processor_is_waited_for(monkeypatch):
+    began = time.monotonic()
+    monkeypatch.setattr("periplus.foreign_input.STALLED_FACTOR", 0.1)
+    monkeypatch.setattr("periplus.foreign_input._LOOK_S", 0.2)
+    with pytest.raises(InputTooLarge):
+        read_foreign(FILE, SMALL, _is_slow)
+    monkeypatch.setattr(
+        "periplus.foreign_input.read_scheduled_s", lambda pid: _waits_for_a_processor(pid, began)
+    )
+    assert read_foreign(FILE, SMALL, _is_slow) == "read"
+
+
+def test_where_the_system_does_not_tell_what_a_reader_waits_for_it_gets_much_longer(monkeypatch):
+    monkeypatch.setattr("periplus.foreign_input.STALLED_FACTOR", 0.1)
+    monkeypatch.setattr("periplus.foreign_input._LOOK_S", 0.2)
+    monkeypatch.setattr("periplus.foreign_input.read_scheduled_s", lambda _: None)
+    assert read_foreign(FILE, SMALL, _is_slow) == "read"
+    monkeypatch.setattr("periplus.foreign_input.WALL_FACTOR", 0.1)
+    with pytest.raises(InputTooLarge):
+        read_foreign(FILE, SMALL, _is_slow)
 
 
 def test_a_refusal_of_the_reader_is_its_own():
