@@ -358,10 +358,19 @@ VALUES = ("Skua", "12 m", "6", "Gannet", "'; --", "")
 async def test_whatever_a_model_answers_the_run_is_bounded_and_does_nothing_twice(
     session, site, seed, monkeypatch
 ):
-    """A random policy: references, actions, values and screens by chance, among them those of the plan."""
+    """A random policy: references, actions, values and screens by chance, among them those of the plan.
+
+    The budget is drawn, too.
+    """
     site.moor("Gannet")
     monkeypatch.setattr(metered_model, "USUAL_WAIT_S", 0.0)
     drawn = random.Random(seed)
+    budget = ModelBudget(
+        calls=drawn.choice([3, 9, 25]),
+        tokens=drawn.choice([6_000, 20_000, 60_000]),
+        cost_usd=drawn.choice([0.003, 0.01, 0.02]),
+    )
+    most_acts = drawn.choice([4, 12])
 
     def policy(asked):
         if drawn.random() < 0.1:
@@ -376,19 +385,19 @@ async def test_whatever_a_model_answers_the_run_is_bounded_and_does_nothing_twic
 
     plan = {**PLAN, "controls": [*PLAN["controls"], "Quay", "Fog"], "screens": ["quay", "boat_new"]}
     with serve_model(policy) as server:
-        meter = ModelMeter(ModelBudget(calls=25, tokens=60_000, cost_usd=0.02))
+        meter = ModelMeter(budget)
         model = ModelInferencer(server.openai, meter=meter)
         done = await SentenceRun(
             TaskRunner(session),
             model,
             SentencePlan.model_validate(plan),
             ActPermissions(SENTENCE, SentencePlan.model_validate(plan)),
-            SentenceBudget(acts=12),
+            SentenceBudget(acts=most_acts),
         ).run()
-        assert len(server.requests) == meter.use.calls <= 25
-        assert sum(map(sum, server.billed)) <= meter.use.tokens <= 60_000
-    assert meter.use.cost_usd <= 0.02 + 1e-12
-    assert len(done.steps) <= 13
+        assert len(server.requests) == meter.use.calls <= budget.calls
+        assert sum(map(sum, server.billed)) <= meter.use.tokens <= budget.tokens
+    assert meter.use.cost_usd <= budget.cost_usd + 1e-12
+    assert len(done.steps) <= most_acts + 1
     boats = [each["name"] for each in site.state()["boats"]]
     assert boats in (["Gannet"], ["Gannet", "Skua"], ["Gannet", "6"], ["Gannet", "12 m"]), boats
     assert done.status is not RunStatus.SUCCESS or boats == ["Gannet", "Skua"]
