@@ -45,6 +45,10 @@ MOST_GROUPS = 150
 
 _TOOLS = frozenset({"heading", "title", "label", "field", "column", "test_id"})
 """Kinds of features, besides buttons, that states of one page have in common."""
+_ATTRIBUTES = ("test_id", "id")
+_NUMBERED = re.compile(r"(?<=[^\d])\d+$")
+_ROWS = 3
+"""So many attributes of a page that differ in a number are those of rows."""
 _LIKE_DATA = re.compile(
     r"""\d{1,4}[-/.:]\d{1,2} | \d\s?% | [\w.+-]+@[\w-]+\.\w | [€$£¥]\s?\d | \d[\d,.]*\s?[€$£¥] | \d{4,}
       | \b\d+\s+(?:results?|items?|of|rows?|entries|pages?|hours?|days?|minutes?)\b | ://""",
@@ -251,10 +255,23 @@ class PageEvidence:
             for end in range(begin + 2, len(words) + (begin > 0))
         )
 
+    @cached_property
+    def _numbered(self) -> frozenset[tuple[str, str]]:
+        """Attributes and words before a number of which a page has several: `email-item-1`, `email-item-2` are rows."""
+        found: set[tuple[str, str]] = set()
+        for page in self.pages:
+            ids = (sign for sign in page.profile.signs if sign.kind in _ATTRIBUTES)
+            stems = Counter(
+                (each.where, _NUMBERED.sub("", each.text)) for each in ids if _NUMBERED.search(each.text)
+            )
+            found.update(stem for stem, times in stems.items() if times >= _ROWS)
+        return frozenset(found)
+
     def _trust(self, sign: PageFeature, own: int, *, passing: bool) -> float:
         trust = DURABLE[sign.kind]
         text = sign.text
-        if passing or _LIKE_DATA.search(text):
+        row = sign.kind in _ATTRIBUTES and (sign.where, _NUMBERED.sub("", text)) in self._numbered
+        if passing or _LIKE_DATA.search(text) or (row and _NUMBERED.search(text)):
             trust *= 0.1
         elif any(char.isdigit() for char in text):
             trust *= 0.5
