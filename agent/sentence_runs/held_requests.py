@@ -22,6 +22,13 @@ from kb_schema.explorations import Danger
 
 _LOOKING = frozenset({"GET", "HEAD", "OPTIONS"})
 _MUTATION = re.compile(r"\s*mutation\s+(\w+)")
+_OVERRIDES = ("x-http-method-override", "x-http-method", "x-method-override")
+_METHOD_FIELD = re.compile(
+    r"""(?:^|[&{,]\s*)"?_method"?\s*[=:]\s*"?(\w+)|name="_method"\r?\n(?:[^\r\n]+\r?\n)*\r?\n(\w+)"""
+)
+"""The field that says the method of a form, in a query, in JSON or in parts."""
+_CUSTOM_METHOD = re.compile(r"(?<=[^:/]):([A-Za-z]\w*)(?=[?#]|$)")
+"""`/accounts/7:delete`, as Google's interfaces write it."""
 _EVERYTHING = "**/*"
 
 
@@ -63,16 +70,33 @@ async def hold_requests(
 def _judge(request: Request, permissions: ActPermissions, name: str) -> ActJudgement:
     if request.method in _LOOKING and not is_page_document(request):
         return MAY  # pages ask for much that is called like a deed: `/deleted-items.json`
-    harm = find_harm_in_request(request.method, request.url) or _find_harm_in_query(request)
+    address = _CUSTOM_METHOD.sub(r"/\1", request.url)
+    harm = find_harm_in_request(_find_method(request), address) or _find_harm_in_query(request)
     return MAY if harm is None else permissions.judge_request(harm, name)
 
 
+def _find_method(request: Request) -> str:
+    """Return the method that the application is to take: a header or a field of the form may say another one than is sent."""
+    for header in _OVERRIDES:
+        if method := request.headers.get(header):
+            return method
+    with suppress(UnicodeDecodeError):  # the body of a file
+        if field := _METHOD_FIELD.search(request.post_data or ""):
+            return field[1] or field[2]
+    return request.method
+
+
 def _find_harm_in_query(request: Request) -> tuple[Danger, str] | None:
-    """Return the harm that the name of a GraphQL mutation says; None if the request is none or it says none."""
+    """Return the harm that the name of a GraphQL mutation or of a JSON-RPC method says; None if the request is none or it says none."""
     with suppress(ValueError, TypeError):  # not text, or not JSON
         asked = json.loads(request.post_data or "")
         for each in asked if isinstance(asked, list) else [asked]:
-            mutation = _MUTATION.match(each.get("query") or "") if isinstance(each, dict) else None
-            if mutation is not None and (harm := find_harm_in_request("POST", f"/{mutation[1]}")) is not None:
+            if not isinstance(each, dict):
+                continue
+            mutation = _MUTATION.match(each.get("query") or "")
+            called = (
+                mutation[1] if mutation is not None else each.get("method") if "jsonrpc" in each else None
+            )
+            if called and (harm := find_harm_in_request("POST", f"/{called.replace('.', '/')}")) is not None:
                 return harm
     return None
