@@ -417,3 +417,29 @@ def test_a_dialog_with_a_role_is_a_screen_of_its_own(tmp_path: Path) -> None:
     (dialog,) = (each for each, pages in drawn.screens.items() if set(pages) == {"reds-add", "blues-add"})
     assert "Add a trip" in drawn.knowledge.screens[dialog].name
     assert {element.label for element in drawn.knowledge.screens[dialog].ui_elements} >= {"What", "Save trip"}
+
+
+def _bill(heading: str) -> str:
+    fields = "<label>Payer <input name='payer'></label><label>Due <input name='due'></label>"
+    return (
+        f"{NAV}<main><h1>{heading}</h1><form method='post'>{fields}<button>Save bill</button></form></main>"
+    )
+
+
+def test_a_page_that_shows_another_place_joins_no_two_screens(tmp_path: Path) -> None:
+    seen = explored(tmp_path)
+    seen.page("bill-new", "/bills/new", _bill("New bill"))
+    seen.page("bill-late", "/bills/edit/67", _bill("New bill"))  # the address has changed already
+    for number in (1, 2):
+        seen.page(f"bill-{number}", f"/bills/edit/{number}", _bill(f"Edit bill {number}"))
+    found = {frozenset(pages) for pages in build_knowledge(seen.folder).screens.values()}
+    assert {frozenset({"bill-new", "bill-late"}), frozenset({"bill-1", "bill-2"})} <= found
+
+
+def test_what_is_numbered_like_a_row_is_not_what_a_screen_is_told_by(tmp_path: Path) -> None:
+    seen = explored(tmp_path)
+    mails = "".join(f"<div data-testid='mail-{number}'>Mail {number}</div>" for number in range(1, 6))
+    seen.page("mails", "/mails", f"{NAV}<main><h2>Mails</h2><button>Refresh</button>{mails}</main>")
+    screens = build_knowledge(seen.folder).knowledge.screens
+    (mailbox,) = (screen for screen in screens.values() if screen.url and screen.url.endswith("/mails"))
+    assert "mail-1" not in str(mailbox.state_signature)
