@@ -47,6 +47,8 @@ _TOOLS = frozenset({"heading", "title", "label", "field", "column", "test_id"})
 """Kinds of features, besides buttons, that states of one page have in common."""
 _ATTRIBUTES = ("test_id", "id")
 _NUMBERED = re.compile(r"(?<=[^\d])\d+$")
+_POINTED = re.compile(r"hover|focus", re.IGNORECASE)
+"""Names of what is shown where the pointer or the keyboard is."""
 _ROWS = 3
 """So many attributes of a page that differ in a number are those of rows."""
 _LIKE_DATA = re.compile(
@@ -271,7 +273,8 @@ class PageEvidence:
         trust = DURABLE[sign.kind]
         text = sign.text
         row = sign.kind in _ATTRIBUTES and (sign.where, _NUMBERED.sub("", text)) in self._numbered
-        if passing or _LIKE_DATA.search(text) or (row and _NUMBERED.search(text)):
+        pointed = sign.kind not in _OF_WORDS and _POINTED.search(text)
+        if passing or pointed or _LIKE_DATA.search(text) or (row and _NUMBERED.search(text)):
             trust *= 0.1
         elif any(char.isdigit() for char in text):
             trust *= 0.5
