@@ -71,24 +71,22 @@ def _judge(request: Request, permissions: ActPermissions, name: str) -> ActJudge
     if request.method in _LOOKING and not is_page_document(request):
         return MAY  # pages ask for much that is called like a deed: `/deleted-items.json`
     address = _CUSTOM_METHOD.sub(r"/\1", request.url)
-    harm = find_harm_in_request(_find_method(request), address) or _find_harm_in_query(request)
+    harms = (find_harm_in_request(method, address) for method in _list_methods(request))
+    harm = next(filter(None, harms), None) or _find_harm_in_query(request)
     return MAY if harm is None else permissions.judge_request(harm, name)
 
 
-def _find_method(request: Request) -> str:
-    """Return the method that the application is to take: a header or a field of the form may say another one than is sent."""
-    for header in _OVERRIDES:
-        if method := request.headers.get(header):
-            return method
+def _list_methods(request: Request) -> list[str]:
+    """Return the method that is sent, and those that a header or a field of the form says: the application may take any of them."""
+    methods = [request.method, *(request.headers.get(header, "") for header in _OVERRIDES)]
     with suppress(UnicodeDecodeError):  # the body of a file
-        if field := _METHOD_FIELD.search(request.post_data or ""):
-            return field[1] or field[2]
-    return request.method
+        methods += [first or second for first, second in _METHOD_FIELD.findall(request.post_data or "")]
+    return methods
 
 
 def _find_harm_in_query(request: Request) -> tuple[Danger, str] | None:
     """Return the harm that the name of a GraphQL mutation or of a JSON-RPC method says; None if the request is none or it says none."""
-    with suppress(ValueError, TypeError):  # not text, or not JSON
+    with suppress(ValueError, TypeError, RecursionError):  # not text, not JSON, or nested without end
         asked = json.loads(request.post_data or "")
         for each in asked if isinstance(asked, list) else [asked]:
             if not isinstance(each, dict):
@@ -97,6 +95,9 @@ def _find_harm_in_query(request: Request) -> tuple[Danger, str] | None:
             called = (
                 mutation[1] if mutation is not None else each.get("method") if "jsonrpc" in each else None
             )
-            if called and (harm := find_harm_in_request("POST", f"/{called.replace('.', '/')}")) is not None:
+            if (
+                isinstance(called, str)
+                and (harm := find_harm_in_request("POST", f"/{called.replace('.', '/')}")) is not None
+            ):
                 return harm
     return None

@@ -38,6 +38,9 @@ def judged(method: str, path: str, body: str = "", **headers: str) -> Any:
         ("POST", "/boats/7", PARTS, {}),
         ("POST", "/api/accounts/7:delete", "", {}),
         ("POST", "/rpc", '{"jsonrpc": "2.0", "method": "account.delete"}', {}),
+        ("DELETE", "/boats/7", "", {"x_http_method_override": "GET"}),
+        ("DELETE", "/boats/7", "_method=get", {}),
+        ("POST", "/boats/7", "_method=patch&_method=delete", {}),
         ("POST", "/graphql", '{"query": "mutation deleteBoat { x }"}', {}),
     ],
 )
@@ -53,6 +56,8 @@ def test_what_deletes_by_a_word_beside_its_method_and_address_is_held(method, pa
         ("/boats/7:rename", ""),
         ("/rpc", '{"jsonrpc": "2.0", "method": "account.list"}'),
         ("/boats", '{"method": "delete"}'),
+        ("/rpc", '{"jsonrpc": "2.0", "method": 5}'),
+        ("/rpc", "[" * 100_000),
     ],
 )
 def test_what_says_nothing_of_the_kind_is_sent(path, body) -> None:
