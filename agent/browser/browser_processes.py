@@ -43,7 +43,9 @@ async def find_processes(session: CDPSession) -> BrowserProcesses | None:
         return None
     known = (await session.send("SystemInfo.getProcessInfo"))["processInfo"]
     pid = next(each["id"] for each in known if each["type"] == "browser")
-    return BrowserProcesses(pid, _find_driver(pid))
+    driver = _find_driver(pid)
+    # An id that is not below us may be of another process namespace, where it is somebody else's process here.
+    return BrowserProcesses(pid, driver) if driver else None
 
 
 def _find_driver(pid: int) -> int:
