@@ -1,14 +1,18 @@
-"""Checks each hop of a redirect before it is requested.
+"""Checks the requests of pages, with each hop of a redirect, before they are sent.
 
-Playwright's routes see a request only once. So every page has its own DevTools session, in which the browser
-pauses each hop (Fetch domain). A session sees only requests that begin after it is connected, so a new window must
-request its document again. `request_guard` decides which requests are allowed.
+Playwright's routes see a request only once, and without the browser's cache. So every page has its own DevTools
+session, in which the browser pauses each request and each hop (Fetch domain). A session sees only requests that begin
+after it is connected, so a new window must request its document again; and it does not see those of frames with a
+process of their own, which are paused until they are seen otherwise. `request_guard` decides which requests are allowed.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import base64
+import binascii
+import json
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -17,6 +21,17 @@ from typing import Any
 from playwright.async_api import CDPSession, Page
 from playwright.async_api import Error as DriverError
 from pydantic import BaseModel, Field
+
+_FRAMES: dict[str, Any] = {
+    "autoAttach": True,
+    "waitForDebuggerOnStart": True,
+    "flatten": False,
+    "filter": [{"type": "iframe"}, {"exclude": True}],
+}
+"""Frames with a process of their own wait until they are told to go on."""
+_KINDS = {"Other": "script"}
+"""The resource type that Playwright calls otherwise: scripts of workers are `Other`."""
+_GO_ON = {"id": 1, "method": "Runtime.runIfWaitingForDebugger"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +49,31 @@ class OutgoingRequest:
     """Whether it is a hop of a redirect."""
 
 
+class _BodyPart(BaseModel):
+    """A part of a request's body; a file has no bytes."""
+
+    encoded: str = Field(default="", alias="bytes")
+
+
 class _PausedRequestData(BaseModel):
     url: str
+    fragment: str = Field(default="", alias="urlFragment")
     method: str
-    body: str = Field(default="", alias="postData")
+    headers: dict[str, str]
+    parts: Sequence[_BodyPart] = Field(default=(), alias="postDataEntries")
+
+    @property
+    def is_ahead(self) -> bool:
+        """Whether it is a prefetch."""
+        return any(name.lower() == "sec-purpose" for name in self.headers)
+
+    @property
+    def body(self) -> str:
+        """Return the body; "" if there is none, or if it is not text."""
+        try:
+            return b"".join(base64.b64decode(each.encoded) for each in self.parts).decode()
+        except (binascii.Error, UnicodeDecodeError):
+            return ""
 
 
 class _PausedRequest(BaseModel):
@@ -54,14 +90,22 @@ class _PausedRequest(BaseModel):
 class RedirectGuard:
     """Watches the pages of one context."""
 
-    def __init__(self, refuses: Callable[[OutgoingRequest], bool]) -> None:
-        self._refuses = refuses
+    def __init__(
+        self, refuses: Callable[[OutgoingRequest], bool], see_frames: Callable[[], Awaitable[None]]
+    ) -> None:
+        """`see_frames` is called before a frame with a process of its own sends anything: only a route sees its requests."""
+        self._refuses, self._see_frames = refuses, see_frames
         self._sessions: dict[Page, asyncio.Task[None]] = {}
         self._trusted: set[Page] = set()
+        self._frames: dict[Page, set[str]] = {}
 
     def trusts(self, page: Page) -> bool:
         """Whether the session of a page sees all its requests, since it was connected before them."""
         return page in self._trusted
+
+    def has_frames(self) -> bool:
+        """Whether a page has a frame with a process of its own."""
+        return any(self._frames.values())
 
     async def watch(self, page: Page, *, trust: bool) -> None:
         """Connect the session of a page; later requests are followed.
@@ -77,31 +121,47 @@ class RedirectGuard:
 
     def _forget(self, page: Page) -> None:
         self._sessions.pop(page, None)
+        self._frames.pop(page, None)
         self._trusted.discard(page)
 
     async def _begin(self, page: Page) -> None:
         session = await page.context.new_cdp_session(page)
         of_page = (await session.send("Target.getTargetInfo"))["targetInfo"]["targetId"]
+        frames: set[str] = set()
+        self._frames[page] = frames
 
         async def paused(event: dict[str, Any]) -> None:
             await self._judge(session, of_page, _PausedRequest.model_validate(event))
 
+        async def attached(event: dict[str, Any]) -> None:
+            which: str = event["sessionId"]
+            frames.add(which)
+            with suppress(DriverError):  # its page has closed
+                await self._see_frames()
+                await session.send(
+                    "Target.sendMessageToTarget", {"sessionId": which, "message": json.dumps(_GO_ON)}
+                )
+
         session.on("Fetch.requestPaused", paused)
+        session.on("Target.attachedToTarget", attached)
+        session.on("Target.detachedFromTarget", lambda event: frames.discard(event["sessionId"]))
         await session.send("Fetch.enable", {"patterns": [{"urlPattern": "*", "requestStage": "Request"}]})
+        await session.send("Target.setAutoAttach", _FRAMES)
 
     async def _judge(self, session: CDPSession, of_page: str, paused: _PausedRequest) -> None:
-        begun, kind = paused.request, paused.kind.lower()
+        begun = paused.request
+        kind = "prefetch" if begun.is_ahead else _KINDS.get(paused.kind, paused.kind.lower())
         asked = OutgoingRequest(
             begun.method,
-            begun.url,
+            begun.url + begun.fragment,
             kind,
             document=kind == "document" and paused.frame == of_page,
             body=begun.body,
-            sent_on=True,
+            sent_on=paused.sent_on is not None,
         )
         which: dict[str, str | int] = {"requestId": paused.which}
         with suppress(DriverError):  # its page has closed
-            if paused.sent_on is None or not self._refuses(asked):
+            if not self._refuses(asked):
                 await session.send("Fetch.continueRequest", which)
             elif asked.document:  # the page does not navigate
                 await session.send(

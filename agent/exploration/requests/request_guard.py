@@ -2,7 +2,8 @@
 
 A request that may change data is not sent, unless the user allowed the control by name. No document is loaded from
 an origin that was not named, or that robots.txt disallows. Redirects are checked as well (`redirect_guard`), and
-nothing is sent over WebSockets (`websocket_guard`). This is the second check: `danger_rules.judge_offer` judges
+nothing is sent over WebSockets (`websocket_guard`). Where a window may open, as while a control is used, a route judges new
+requests, too: the browser then has no cache. This is the second check: `danger_rules.judge_offer` judges
 controls before they are used.
 """
 
@@ -44,6 +45,7 @@ _MOST_TOLD = 5
 SOCKETS = "WebSocket"
 """The `--allow` name that permits pages to send over WebSockets."""
 ISOLATED = "nothing is sent from a page on which a control is pressed to see what it asks"
+_EVERYTHING = "**/*"
 _ONCE_MORE = '<!doctype html><body onload="location.reload()">'
 """Response to a new window that requests its document before its session is connected."""
 
@@ -90,10 +92,14 @@ class RequestGuard:
     reads: ReadRequests = field(default_factory=ReadRequests)
     """Requests by POST that are sent because they read."""
     _detours: RedirectGuard | None = None
+    _context: BrowserContext | None = None
+    _routed: bool = False
+    """Whether a route judges new requests, beside the sessions of pages."""
+    _routing: asyncio.Lock = field(default_factory=asyncio.Lock)
     _sent_on_load: dict[tuple[str, str], str] = field(default_factory=dict)
     """What pages would have sent last while they were opened, by method and address."""
 
-    def begin(self, *, allowing: bool, vouched: str | None = None, using: bool = False) -> None:
+    async def begin(self, *, allowing: bool, vouched: str | None = None, using: bool = False) -> None:
         """Prepare for the next step and forget earlier blocked requests.
 
         `vouched` is an address that was judged safe. `using` means that a control is used, not an address opened.
@@ -107,6 +113,23 @@ class RequestGuard:
         self.reads.sent.clear()
         self.left.clear()
         self.held.clear()
+        await self._choose_route(windows=using or allowing)
+
+    async def _choose_route(self, *, windows: bool) -> None:
+        """Judge new requests by a route, too, if windows may open, or if a page has frames that its session does not see."""
+        if self._context is None or self._detours is None:
+            return
+        async with self._routing:
+            wanted = windows or self._detours.has_frames()
+            if wanted and not self._routed:
+                await self._context.route(_EVERYTHING, self._judge)
+                self._routed = True
+            elif self._routed and not wanted:
+                self._routed = False
+                await self._context.unroute(_EVERYTHING, self._judge)
+
+    async def _see_frames(self) -> None:
+        await self._choose_route(windows=True)
 
     def list_writes(self) -> list[BlockedRequest]:
         """Return the requests that would have changed something: not those that send what opening a page sends, too."""
@@ -125,12 +148,13 @@ class RequestGuard:
 
     async def install(self, context: BrowserContext) -> None:
         """Intercept all requests of the context, and add the script to every page before its own scripts."""
+        self._context = context
         await context.add_init_script(_unseen())
         sockets = WebSocketGuard(self._may_connect, self._may_say, lambda: self.using, self._said)
         await context.route_web_socket(ANY, sockets.connect)
-        self._detours = RedirectGuard(self._refused)
+        self._detours = RedirectGuard(self._refused, self._see_frames)
         context.on("page", self._opened)
-        await context.route("**/*", self._judge)
+        await self._choose_route(windows=True)
 
     async def stand_before(self, page: Page) -> None:
         """Guard an empty page before its first request; does nothing if the guard is not installed."""

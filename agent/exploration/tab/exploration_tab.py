@@ -40,12 +40,14 @@ EMPTYING_S = 3.0
 async def empty_page(page: Page) -> None:
     """Empty a page before it is closed, since pending requests would bypass the guard when it closes. A page that cannot be
     emptied in time is ended.
+
+    The empty page has loaded at the end: Chromium ignores some requests to close a page that has only been committed.
     """
     if page.is_closed():
         return
     try:
         async with asyncio.timeout(EMPTYING_S):
-            await page.goto("about:blank", wait_until="commit")
+            await page.goto("about:blank", wait_until="load")
     except (DriverError, TimeoutError):
         await end_page(page, "the page could not be emptied before it was closed and was ended")
 
@@ -141,6 +143,8 @@ class ExplorationTab:
     def __init__(self, context: BrowserContext, guard: RequestGuard, page_s: float) -> None:
         self._context, self._guard, self._page_s = context, guard, page_s
         self._page: Page | None = None
+        self._unclosed: set[Page] = set()
+        """Other tabs that the browser did not close; they are not waited for again."""
 
     async def page(self) -> Page:
         """Return the page; opens one if necessary."""
@@ -263,11 +267,16 @@ class ExplorationTab:
 
     async def drop(self, page: Page) -> None:
         """Close another tab."""
-        if page is not self._page:
-            await empty_page(page)
-            with suppress(DriverError, TimeoutError):
-                async with asyncio.timeout(SPARE_S):
-                    await page.close()
+        if page is self._page or page in self._unclosed:
+            return
+        await empty_page(page)
+        try:
+            async with asyncio.timeout(SPARE_S):
+                await page.close()
+        except DriverError:  # it has closed
+            pass
+        except TimeoutError:
+            self._unclosed.add(page)
 
     async def _attempt(
         self,
@@ -284,7 +293,7 @@ class ExplorationTab:
         await asyncio.gather(*(self.drop(other) for other in self._context.pages))
         happenings = watch_page(page)
         happenings.expect(ExpectedSideEffects(new_tab="follow"))
-        self._guard.begin(allowing=allowing, vouched=vouched, using=using)
+        await self._guard.begin(allowing=allowing, vouched=vouched, using=using)
         began = time.monotonic()
         try:
             with PageIdleWait(page) as settling:

@@ -39,7 +39,7 @@ async def test_only_what_asks_is_sent(browser: Browser, site: SmallSite) -> None
     assert await page.evaluate(ASK, ["/list", {}]) == 200
     assert [each.method for each in guard.stopped] == ["POST", "PUT", "DELETE", "GET"]
     assert sum(number for asked, number in site.asked.items() if not asked.startswith("GET")) == 0
-    guard.begin(allowing=True)
+    await guard.begin(allowing=True)
     assert await page.evaluate(ASK, ["/x", {"method": "POST"}]) == 200
     await page.context.close()
 
@@ -94,7 +94,10 @@ def detours() -> Iterator[SmallSite]:
     """`/go` is sent on to `/hop`, and that to where the site signs out; `/round` to a page."""
     sent_on = {"/go": "/hop", "/hop": "/logout", "/round": "/hop/fine", "/hop/fine": "/fine"}
     pages = {path: Answer(status=302, headers={"Location": to}) for path, to in sent_on.items()}
-    links = "<a href=/go>Go</a><a href=/go target=_blank>Window</a><a href=/round target=_blank>Round</a>"
+    links = (
+        "<a href=/go>Go</a><a href=/go target=_blank>Window</a><a href=/round target=_blank>Round</a>"
+        "<button onclick=\"window.open('/go')\">Open</button>"
+    )
     with small_site({**pages, "*": html("Any", links)}) as running:
         yield running
 
@@ -104,13 +107,14 @@ GOING = {
     "fetch": "fetch('/go').catch(() => 0)",
     "frame": "document.body.insertAdjacentHTML('beforeend', '<iframe src=/go></iframe>')",
     "picture": "new Image().src = '/go'",
-    "window": "document.links[1].click()",
-    "opened": "void window.open('/go')",
     "worker": "void new Worker(URL.createObjectURL(new Blob([`fetch('${location.origin}/go')`])))",
 }
 
 
-@pytest.mark.parametrize("way", GOING)
+WINDOWS = ("Window", "Open")
+
+
+@pytest.mark.parametrize("way", [*GOING, *WINDOWS])
 async def test_what_a_request_is_sent_on_to_is_judged_before_it_is_asked_for(
     browser: Browser, detours: SmallSite, way: str
 ) -> None:
@@ -118,7 +122,10 @@ async def test_what_a_request_is_sent_on_to_is_judged_before_it_is_asked_for(
     async with page.context.expect_event(
         "requestfailed", lambda failed: failed.url.endswith("/hop"), timeout=5_000
     ):
-        await page.evaluate(GOING[way])
+        if way in WINDOWS:
+            await page.get_by_text(way, exact=True).click()
+        else:
+            await page.evaluate(GOING[way])
     assert [(each.method, each.url) for each in guard.stopped] == [("GET", f"{detours.url}/logout")]
     assert detours.asked["GET /hop"] == 1
     assert detours.asked["GET /logout"] == 0
@@ -128,15 +135,88 @@ async def test_what_a_request_is_sent_on_to_is_judged_before_it_is_asked_for(
 async def test_a_window_that_is_sent_on_to_a_page_comes_there(browser: Browser, detours: SmallSite) -> None:
     page, guard = await guarded(browser, detours)
     async with page.context.expect_page() as opened:
-        await page.evaluate("document.links[2].click()")
+        await page.get_by_text("Round").click()
     window = await opened.value
     await window.wait_for_url(f"{detours.url}/fine")
     assert await window.title() == "Any"
     assert guard.stopped == []
-    guard.begin(allowing=True)
+    await guard.begin(allowing=True)
     await page.goto(f"{detours.url}/go")
     assert page.url == f"{detours.url}/logout"
     await page.context.close()
+
+
+# -- while no control is used
+
+
+async def opened(browser: Browser, site: SmallSite) -> tuple[Page, RequestGuard]:
+    """Open the site's start page as an exploration opens addresses."""
+    context = await browser.new_context()
+    guard = RequestGuard((site.url, site.url.replace("127.0.0.1", "localhost")))
+    await guard.install(context)
+    page = await context.new_page()
+    await guard.stand_before(page)
+    await guard.begin(allowing=False)
+    await page.goto(f"{site.url}/", wait_until="load")
+    return page, guard
+
+
+async def test_files_come_from_the_browsers_cache(browser: Browser) -> None:
+    style = Answer("", headers={"Content-Type": "text/css", "Cache-Control": "max-age=600"})
+    with small_site({"*": "<link rel=stylesheet href=/style.css>Any", "/style.css": style}) as site:
+        page, guard = await opened(browser, site)
+        for path in ("/a", "/b"):
+            await guard.begin(allowing=False)
+            await page.goto(f"{site.url}{path}", wait_until="load")
+        await page.context.close()
+    assert site.asked["GET /style.css"] == 1
+
+
+PAGES_OF_ITS_OWN = {
+    "script": "open('/w')",
+    "link": "link.click()",
+    "event": "link.dispatchEvent(new MouseEvent('click', {bubbles: true}))",
+    "within": "inner.dispatchEvent(new MouseEvent('click', {bubbles: true}))",
+    "form": "form.submit()",
+    "submit": "form.requestSubmit()",
+    "button": "button.click()",
+}
+
+
+@pytest.mark.parametrize("way", PAGES_OF_ITS_OWN)
+async def test_a_page_opens_no_windows_by_itself(browser: Browser, way: str) -> None:
+    page_html = (
+        "<a id=link href=/w target=_blank><b id=inner>x</b></a><form id=form action=/w target=other></form>"
+        "<form><button id=button formtarget=_blank formaction=/w>y</button></form>"
+        f"<script>{PAGES_OF_ITS_OWN[way]}; fetch('/done')</script>"
+    )
+    with small_site({"/": page_html, "*": html("Any", "any")}) as site:
+        page, _ = await opened(browser, site)
+        await page.wait_for_function("performance.getEntriesByName(`${location.origin}/done`).length")
+        assert len(page.context.pages) == 1
+        await page.context.close()
+    assert site.asked["GET /done"] == 1
+    assert site.asked["GET /w"] == 0
+
+
+async def test_frames_of_another_site_and_workers_are_judged(browser: Browser) -> None:
+    sends = "fetch('/sent', {method: 'POST'}).catch(() => 0).then(() => fetch('/after'))"
+    work = Answer(f"{sends}.then(() => postMessage(1))", headers={"Content-Type": "text/javascript"})
+    page_html = (
+        "<script>new Worker('/work.js').onmessage = () => document.body.append('worked');"
+        "onmessage = () => document.body.append('framed')</script>"
+        "<body onload=\"let f = document.createElement('iframe');"
+        " f.src = location.href.replace('127.0.0.1', 'localhost') + 'frame'; document.body.append(f)\">"
+    )
+    frame = f"<script>{sends}.then(() => parent.postMessage(1, '*'))</script>"
+    with small_site({"/": page_html, "/frame": frame, "/work.js": work, "*": "Any"}) as site:
+        page, guard = await opened(browser, site)
+        await page.get_by_text("worked").wait_for()
+        await page.get_by_text("framed").wait_for()
+        assert {each.method for each in guard.stopped} == {"POST"}
+        assert {each.url.split(":")[1] for each in guard.stopped} == {"//127.0.0.1", "//localhost"}
+        await page.context.close()
+    assert site.asked["POST /sent"] == 0
 
 
 # -- WebSockets
@@ -164,7 +244,7 @@ async def test_what_a_page_says_over_a_web_socket_stays_and_what_a_control_says_
 ) -> None:
     guard = RequestGuard((trap.url,))
     page = await on_sockets(browser, trap, guard)
-    guard.begin(allowing=False, using=True)
+    await guard.begin(allowing=False, using=True)
     await page.get_by_text("Tidy").click()
     assert {each.method for each in guard.stopped} == {"a message to"}, "only what the button said"
     assert len(guard.stopped) == 1
@@ -176,7 +256,7 @@ async def test_what_a_page_says_over_a_web_socket_stays_and_what_a_control_says_
 async def test_it_is_passed_on_where_that_is_allowed(browser: Browser, trap: TrapSite, how: str) -> None:
     guard = RequestGuard((trap.url,), allowed=("websocket",) if how == "by name" else ())
     page = await on_sockets(browser, trap, guard)
-    guard.begin(allowing=how != "by name", using=True)
+    await guard.begin(allowing=how != "by name", using=True)
     await page.get_by_text("Tidy").click()
     await page.get_by_text("Removed.").wait_for()
     await page.context.close()
