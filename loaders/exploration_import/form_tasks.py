@@ -239,7 +239,7 @@ def _find_sign_in(forms: Sequence[DraftForm]) -> DraftForm | None:
     asking = [
         form
         for form in forms
-        if not form.signed_in and form.passwords == 1 and len(form.fields) <= MOST_SIGN_IN_FIELDS
+        if form.seen_signed_out and form.passwords == 1 and len(form.fields) <= MOST_SIGN_IN_FIELDS
     ]
     asking = [form for form in asking if not CREATES.search(form.button.control.called)]
     return min(

@@ -83,9 +83,18 @@ class DraftForm:
         return any(map(CREATES.search, told))
 
     @property
+    def seen_signed_out(self) -> bool:
+        """Whether who is signed out is shown it: others may be shown the screen without it."""
+        return not all(look.page.signed_in for look, _ in self.button.control.seen)
+
+    @property
     def signed_in(self) -> bool:
-        """Whether only who is signed in is shown it: others may be shown the screen without it."""
-        return all(look.page.signed_in for look, _ in self.button.control.seen)
+        """Whether one signs in before: what stores is shown to some who may not send it. Forms that only ask, and those
+        by which one signs in or registers, are used as they are if who is signed out is shown them.
+        """
+        if self.seen_signed_out and (self.method == "GET" or self.passwords):
+            return False
+        return any(look.page.signed_in for look, _ in self.button.control.seen)
 
     @property
     def url(self) -> str:

@@ -32,6 +32,12 @@ LOGIN = (
 )
 
 
+REGISTER = (
+    "<form method='post' action='/new'><input name=who><input type=password name=one><input type=password name=two>"
+    "<button type=submit>Register</button></form>"
+)
+
+
 def _rows(*rows: tuple[int, str]) -> str:
     shown = "".join(f"<tr><th>{name}</th><td><input name='done-{number}'></td></tr>" for number, name in rows)
     return f"{NAV}<main><h1>Issues</h1>{SEARCH}<table>{shown}</table></main>"
@@ -146,6 +152,29 @@ def test_who_is_signed_out_and_sees_the_screen_without_its_form_signs_in_first(t
     assert [each.type for each in _task(made, "edit_issue").ordered_steps[0].preconditions] == [
         "authenticated"
     ]
+
+
+@pytest.mark.parametrize(
+    ("form", "signs_in"),
+    [
+        (
+            "<form method='post' action='/note'><input name=note><button type=submit>Save</button></form>",
+            True,
+        ),
+        ("<form action='/find'><input name=q><button type=submit>Find</button></form>", False),
+        (REGISTER, False),
+    ],
+)
+def test_what_stores_is_sent_signed_in_though_others_are_shown_it(tmp_path: Path, form: str, signs_in: bool):
+    seen = drawing(tmp_path)
+    page = f"<main><h1>Issue</h1><p>Some of it</p>{form}</main>"
+    seen.page("in", "/issue", NAV + page, start=True)
+    seen.page("out", "/issue", page, signed_in=False)
+    seen.page("login", "/login", LOGIN, signed_in=False)
+    tasks = build_knowledge(seen.folder).knowledge.tasks
+    (task,) = (each for name, each in tasks.items() if name != "sign_in")
+    before = [each.type for each in task.ordered_steps[0].preconditions]
+    assert before == (["authenticated"] if signs_in else [])
 
 
 def test_without_a_list_that_tells_which_one_is_changed_there_is_no_task(tmp_path: Path):
