@@ -168,7 +168,12 @@ class ExplorationState:
         self.tries[key] += 1
         if offer.danger is not None and not offer.allowed_by:
             self._asking.add(self._kind_of_asking(page, offer))
-        self.followed.note(page, offer, self.pages.get(passage.to_page or ""))
+        self.followed.note(
+            page,
+            offer,
+            self.pages.get(passage.to_page or ""),
+            downloaded=passage.outcome == "download",
+        )
         if passage.to_page in (None, passage.from_page, *self._reached):
             self.fruitless[kind_of(page, offer)] += 1
         else:

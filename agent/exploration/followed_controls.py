@@ -12,6 +12,10 @@ from agent.exploration.pages.page_digests import PageDigests
 from kb_schema.explorations import ExplorationPage, Offer
 
 
+_FILE = "a file"
+"""Stands for the structure of a page where a control led to a file."""
+
+
 class FollowedControls:
     """What the links and controls that were used led to, by their keys."""
 
@@ -23,7 +27,7 @@ class FollowedControls:
         self._loading: set[OfferKey] = set()
         """Kinds of links of which one loaded the document at its address."""
         self._built: defaultdict[OfferKey, defaultdict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
-        """From which pages controls of one name led to pages of one structure."""
+        """From which pages controls of one name led to pages of one structure, or to files."""
         self._nearest: dict[str, int] = {}
         """The least depth of the pages with a link to an address."""
 
@@ -34,8 +38,10 @@ class FollowedControls:
                 address = normalize_address(offer.href)
                 self._nearest[address] = min(page.depth, self._nearest.get(address, page.depth))
 
-    def note(self, page: ExplorationPage, offer: Offer, arrived: ExplorationPage | None) -> None:
-        """Note a control that was used on a page, and the page to which it led."""
+    def note(
+        self, page: ExplorationPage, offer: Offer, arrived: ExplorationPage | None, *, downloaded: bool
+    ) -> None:
+        """Note a control that was used on a page, and the page to which it led, or whether it led to a file."""
         if offer.href:
             self._kinds.add(_make_of(page, offer))
             loaded = arrived is not None and arrived is not page and arrived.openable is True
@@ -47,6 +53,8 @@ class FollowedControls:
                 self._loading.add(kind_of_link(page, offer))
         if offer.href and not offer.in_row:
             self._names[name_link(offer)] += 1
+        if downloaded:
+            self._built[name_anywhere(offer)][_FILE].add(page.page_id)
         if arrived is not None and arrived.page_id != page.page_id and not arrived.layer:
             self._built[name_anywhere(offer)][PageDigests.of(arrived.state).bones].add(page.page_id)
 
@@ -63,7 +71,9 @@ class FollowedControls:
         return kind_of_link(page, offer) in self._loading
 
     def leads_to_more(self, offer: Offer, most: int) -> bool:
-        """Whether controls of its name led from `most` pages to pages of equal structure: on other pages it leads to one more."""
+        """Whether controls of its name led from `most` pages to pages of equal structure, or to files: on other pages it leads to one
+        more.
+        """
         if not offer.name or offer.in_row:
             return False
         return any(len(pages) >= most for pages in self._built.get(name_anywhere(offer), {}).values())

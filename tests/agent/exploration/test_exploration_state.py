@@ -160,6 +160,14 @@ def test_a_button_that_led_to_pages_of_equal_structure_from_three_places_is_left
     assert why(book, pages[3], history) == "similar pages are known"
 
 
+def test_a_link_that_led_to_files_from_three_places_is_left() -> None:
+    feed = link(1, "/x?format=rss", name="RSS")
+    pages = [page(n, f"/{name}", (feed,)) for n, name in enumerate("abcd", start=1)]
+    led = [passed(one, feed).model_copy(update={"outcome": "download"}) for one in pages]
+    assert why(ExplorationState(MapLimits(), pages, led[:2]), pages[3], feed) is None
+    assert why(ExplorationState(MapLimits(), pages, led[:3]), pages[3], feed) is not None
+
+
 def test_the_steps_of_a_page_are_taken_together() -> None:
     first = page(1, "/a", tuple(button(n, f"One {chr(96 + n)}") for n in range(1, 4)), start=True)
     second = page(2, "/b", tuple(button(n, f"Two {chr(96 + n)}") for n in range(1, 4)), depth=1)
