@@ -29,9 +29,11 @@ from agent.exploration.return_paths import LONGEST_PATH, find_return_paths, is_s
 from agent.exploration.tab.exploration_context import open_context
 from agent.exploration.tab.exploration_tab import AttemptResult, ExplorationTab
 from agent.page.errors import PageError
+from agent.page.snapshot_capture import read_page_revision
 from kb_schema.explorations import ExplorationPage
 
 NO_DIALOG = "pressed where nothing can be sent: no dialog opened"
+NOTHING = "pressed where nothing can be sent: nothing happened"
 AT_ONCE = "pressed where nothing can be sent: it asks nothing before it acts"
 NOT_READ = "pressed where nothing can be sent: what it opened was not read"
 NOT_REACHED = "not pressed: its page was not reached where nothing can be sent"
@@ -59,8 +61,10 @@ class IsolatedPress:
                     return
                 guard.isolated, failure = True, NOT_READ
                 await self._pace.turn()
+                revision = await read_page_revision(await tab.page())
                 arrival = await tab.use(step.offer, look)
-                await self._record(step, arrival, look, sends=bool(guard.list_writes()))
+                idle = arrival.outcome == "stayed" and await read_page_revision(arrival.page) == revision
+                await self._record(step, arrival, look, sends=bool(guard.list_writes()), idle=idle)
         except (PageError, DriverError, TimeoutError, ValidationError) as error:
             if not is_alive(browser):
                 raise
@@ -101,7 +105,13 @@ class IsolatedPress:
         return None
 
     async def _record(
-        self, step: ExplorationStep, arrival: AttemptResult, before: PageObservation, *, sends: bool
+        self,
+        step: ExplorationStep,
+        arrival: AttemptResult,
+        before: PageObservation,
+        *,
+        sends: bool,
+        idle: bool,
     ) -> None:
         look = arrival.look
         layer = find_layer(look, before) if look is not None else None
@@ -114,6 +124,8 @@ class IsolatedPress:
         )
         if arrival.outcome == "dialog":  # the browser's own, which was dismissed
             self._write(step, arrival, step.page.page_id, arrival.message)
+        elif idle:
+            self._write(step, arrival, step.page.page_id, NOTHING)
         elif sends or not asks or look is None or layer is None:
             nothing = AttemptResult("refused", arrival.page, duration_ms=arrival.duration_ms)
             self._write(step, nothing, None, AT_ONCE if sends else NO_DIALOG)

@@ -57,12 +57,14 @@ def draft_control_tasks(
     lists: Mapping[str, Sequence[DrawnList]],
     openings: Sequence[tuple[PlacedControl, str, str]],
     beside: Callable[[ScreenControl], str],
+    idle: Collection[tuple[str, str]],
 ) -> list[Task]:
     """Return the tasks of what has no form.
 
     `placed`: the controls of all screens with their elements. `known`: the tasks that were drafted from forms. `lists`: those
     that each screen draws. `openings`: the controls that led to another page, with the screen and that page. `beside`: returns
-    the words beside a control, by which its row is called.
+    the words beside a control, by which its row is called. `idle`: offers, by page, at whose press nothing happened: pictures of
+    controls in a manual, or what does something only after another control.
     """
     screens = {each.screen.screen_id: each.screen for each in placed}
     routes = find_routes({name: each.url for name, each in screens.items()}, arrivals, placed)
@@ -71,7 +73,7 @@ def draft_control_tasks(
     taken = {task.task_id for task in known}
     drafted: set[tuple[str, ...]] = set()
     tasks: list[Task] = []
-    for form, name in _Offered(placed, routes, leading, beside, lists, openings).list_all():
+    for form, name in _Offered(placed, routes, leading, beside, lists, openings, idle).list_all():
         opener = _find_asking(form.route)
         asked_by = () if opener is None else (opener.element.element_id, form.button.screen.screen_id)
         begins = form.route[-1].control.screen.screen_id if form.route else ""
@@ -104,8 +106,9 @@ class _Offered:
         beside: Callable[[ScreenControl], str],
         lists: Mapping[str, Sequence[DrawnList]],
         openings: Sequence[tuple[PlacedControl, str, str]],
+        idle: Collection[tuple[str, str]],
     ) -> None:
-        self._routes, self._beside, self._lists = routes, beside, lists
+        self._routes, self._beside, self._lists, self._idle = routes, beside, lists, idle
         self._openers = {
             page: opener for opener, to_screen, page in openings if opener.screen.screen_id == to_screen
         }
@@ -167,6 +170,7 @@ class _Offered:
                 or not changes
                 or nameless
                 or is_untold(each)
+                or any((look.page_id, offer.offer_id) in self._idle for look, offer in each.control.seen)
                 or count == MOST_OF_SCREEN
             ):
                 continue

@@ -128,7 +128,9 @@ class _KnowledgeBuilder:
             lists,
             has_sign_in_conditions=bool(has_sign_in_conditions),
         )
-        tasks += draft_control_tasks(placed, arrivals, tasks, lists, openings, self._rows.words_beside)
+        tasks += draft_control_tasks(
+            placed, arrivals, tasks, lists, openings, self._rows.words_beside, self._find_idle()
+        )
         login = SIGN_IN if any(task.task_id == SIGN_IN for task in tasks) else None
         actions, calls = draft_tool_actions(screens, {task.task_id for task in tasks}, login)
         website = self._website(name, by_layout, has_sign_in_conditions, screens)
@@ -181,6 +183,21 @@ class _KnowledgeBuilder:
             for each in self._passages
             if each.offer_id is not None and each.outcome in ARRIVED and each.to_page in screen_of
         }
+
+    def _find_idle(self) -> set[tuple[str, str]]:
+        """Return the offers that would change something, and at whose press nothing happened, by page."""
+        changing = {
+            (look.page_id, offer.offer_id)
+            for look in self._looks
+            for offer in look.page.offers
+            if offer.danger is not None
+        }
+        stayed = (
+            (each.from_page, each.offer_id)
+            for each in self._passages
+            if each.offer_id is not None and each.outcome == "stayed"
+        )
+        return changing.intersection(stayed)
 
     def _used(self) -> frozenset[tuple[str, str]]:
         """Return the offers that led somewhere, by page."""

@@ -18,7 +18,7 @@ KEYS = """<!doctype html><title>Keys</title><style>
  .back { position: fixed; inset: 0; background: #0008 } .box { width: 300px; background: white }
 </style><main><h1>Keys</h1>
 <button id=ask>Delete key</button> <button id=now>Remove member</button> <button id=old>Delete archive</button>
-<button id=read>Delete report</button> <a href="/later">Later</a></main><script>
+<button id=read>Delete report</button> <button>Delete picture</button> <a href="/later">Later</a></main><script>
  const open = (text) => {
    const back = document.createElement('div'); back.className = 'back';
    back.innerHTML = `<div class=box role=dialog aria-modal=true><h2>${text}</h2><input aria-label="Type its name">
@@ -84,6 +84,8 @@ async def test_what_asks_nothing_is_told_apart_from_what_asks_with_a_box_of_the_
         assert (old.outcome, old.message) == ("dialog", "Delete the archive?")
         assert (read.outcome, read.to_page) == ("refused", None)
         assert site.asked["GET /api/reports/harmless"] == 0, "not even what looks harmless"
+        (picture,) = tries["Delete picture"]
+        assert (picture.outcome, picture.to_page) == ("stayed", picture.from_page), "it does nothing"
 
 
 async def test_the_session_of_the_exploration_keeps_nothing_of_it(browser: Browser, tmp_path: Path) -> None:

@@ -614,3 +614,18 @@ def test_a_search_that_was_entered_is_a_transition_that_enters_what_is_searched(
     (edge,) = build_knowledge(seen.folder).knowledge.transitions.values()
     call = edge.triggered_by
     assert (call.action_type, call.value) == ("input_and_submit", f"{{{edge.to_screen}_text}}")
+
+
+@pytest.mark.parametrize("outcome", ["refused", "stayed"])
+def test_a_button_that_does_nothing_is_no_task(tmp_path: Path, outcome: str):
+    seen = drawing(tmp_path)
+    _draw(
+        seen,
+        "manual",
+        "/manual",
+        "<main><h1>Manual</h1><p>Press <button>Remove</button></p></main>",
+        start=True,
+    )
+    seen.went("manual", "Remove", "manual" if outcome == "stayed" else None, outcome)
+    drafted = build_knowledge(seen.folder).knowledge.tasks
+    assert bool(drafted) is (outcome == "refused")
