@@ -15,6 +15,7 @@ from kb_schema.tasks import Task
 from loaders.exploration_import.draft_routes import (
     Arrival,
     Route,
+    StateOpeners,
     choose_route,
     find_routes,
     is_search,
@@ -109,9 +110,7 @@ class _Offered:
         idle: Collection[tuple[str, str]],
     ) -> None:
         self._routes, self._beside, self._lists, self._idle = routes, beside, lists, idle
-        self._openers = {
-            page: opener for opener, to_screen, page in openings if opener.screen.screen_id == to_screen
-        }
+        self._states = StateOpeners(openings)
         self._by_screen: dict[str, list[PlacedControl]] = defaultdict(list)
         sent = {_get_form(each) for each in placed if _is_button(each)}
         for each in placed:
@@ -133,7 +132,12 @@ class _Offered:
             if first is None:  # nothing would say which of many things is changed
                 continue
             for route in routes if own[0].screen.layer else [first]:
-                dialogs = _list_dialogs(own, self._lists.get(screen_id, ()), route)
+                lists = self._lists.get(screen_id, ())
+                dialogs = (
+                    dialog
+                    for part, opened in self._list_states(own)
+                    for dialog in _list_dialogs(part, lists, (*route, *opened))
+                )
                 found = [*dialogs, *self._list_menus(own, route)]
                 used = {id(each) for form, _ in found for each in (form.button, *form.choices)}
                 yield from found
@@ -174,7 +178,7 @@ class _Offered:
                 or count == MOST_OF_SCREEN
             ):
                 continue
-            opened = self._list_state_steps(each)
+            opened = self._states.find_steps(each)
             if opened is None:
                 continue
             count += 1
@@ -195,17 +199,15 @@ class _Offered:
                 asks = " (a confirmation was not seen)" if each.control.offer.danger == "deletes" else ""
                 yield replace(form, told=f"the button{asks}"), f"{called}: {each.screen.name}"
 
-    def _list_state_steps(self, each: PlacedControl) -> Route | None:
-        """Return what must be pressed before a control is there: nothing, or what led to the state of its screen that has it, such
-        as the choice of a row. None: nothing is known to lead there, or only something of the first row.
-        """
-        looks = [look for look, _ in each.control.seen]
-        if each.screen.layer or not all(look.page.layer for look in looks):
-            return ()
-        opener = next((self._openers[look.page_id] for look in looks if look.page_id in self._openers), None)
-        if opener is None or is_untold(opener):
-            return None
-        return (RouteStep(opener, each.screen.screen_id),)
+    def _list_states(self, own: Sequence[PlacedControl]) -> list[tuple[list[PlacedControl], Route]]:
+        """Return what a screen always has, and what each of its states has, with the steps to it."""
+        found: dict[str, tuple[list[PlacedControl], Route]] = {"": ([], ())}
+        for each in own:
+            steps = self._states.find_steps(each)
+            if steps is not None:
+                opener = steps[0].control.element.element_id if steps else ""
+                found.setdefault(opener, ([], steps))[0].append(each)
+        return list(found.values())
 
 
 def _call_in_words(each: PlacedControl) -> str:

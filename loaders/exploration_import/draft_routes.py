@@ -115,6 +115,28 @@ def is_untold(each: PlacedControl) -> bool:
     return of_record or (in_row and ROW not in each.element.selector.required_context)
 
 
+class StateOpeners:
+    """What must be pressed before a control is there that only a state of its screen has, such as the choice of a row."""
+
+    def __init__(self, openings: Sequence[tuple[PlacedControl, str, str]]) -> None:
+        """`openings`: the controls that led to another page, with the screen and that page."""
+        self._openers = {
+            page: opener for opener, to_screen, page in openings if opener.screen.screen_id == to_screen
+        }
+
+    def find_steps(self, each: PlacedControl) -> Route | None:
+        """Return the steps, none for what its screen always has. None: nothing is known to lead there, or only something of the
+        first row.
+        """
+        looks = [look for look, _ in each.control.seen]
+        if each.screen.layer or not all(look.page.layer for look in looks):
+            return ()
+        opener = next((self._openers[look.page_id] for look in looks if look.page_id in self._openers), None)
+        if opener is None or is_untold(opener):
+            return None
+        return (RouteStep(opener, each.screen.screen_id),)
+
+
 def _is_another(step: RouteStep, before: Route, known: Sequence[Route]) -> bool:
     """Return whether a step ends a further route to its screen, which has no address and is not passed on the way."""
     passed = {each.screen_id for each in before}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
@@ -179,9 +179,11 @@ def _group_refused(looks: Sequence[ExploredPage]) -> dict[str, list[int]]:
 def _with_states(
     looks: Sequence[ExploredPage], seen: Sequence[ObservedPage], groups: Sequence[Sequence[int]]
 ) -> list[list[int]]:
-    """Return the groups; what lies on a page is a state of its screen if nothing tells the two apart."""
-    found = [list(group) for group in groups]
+    """Return the groups; what lies on a page is a state of its screen if nothing tells the two apart, and so is what unfolded in
+    it without a heading.
+    """
     of = {looks[at].page_id: at for group in groups for at in group}
+    found = _with_unfolded(looks, of, groups)
     for _ in range(ROUNDS):
         screen = {at: number for number, group in enumerate(found) for at in group}
         labelled = [replace(seen[at], screen=str(number)) for at, number in sorted(screen.items())]
@@ -203,6 +205,34 @@ def _with_states(
             found[screen[at]].remove(at)
             found[target].append(at)
     return sorted(sorted(group) for group in found if group)
+
+
+def _with_unfolded(
+    looks: Sequence[ExploredPage], of: Mapping[str, int], groups: Sequence[Sequence[int]]
+) -> list[list[int]]:
+    """Return the groups; what unfolded in the pages of one screen, without a heading of its own, belongs to that screen."""
+    screen = {at: number for number, group in enumerate(groups) for at in group}
+    found: list[list[int]] = [[] for _ in groups]
+    for number, group in enumerate(groups):
+        targets = {screen[_find_page_behind(looks, of, at)] for at in group}
+        states = len(targets) == 1 and all(_has_unfolded(looks[at]) for at in group)
+        found[targets.pop() if states else number].extend(group)
+    return found
+
+
+def _has_unfolded(look: ExploredPage) -> bool:
+    return look.page.layer == "panel" and not _has_heading(look)
+
+
+def _find_page_behind(looks: Sequence[ExploredPage], of: Mapping[str, int], at: int) -> int:
+    """Return the page in which something unfolded, itself if that is not known."""
+    page = at
+    for _ in looks:
+        behind = of.get(looks[page].page.behind or "")
+        if behind is None or not _has_unfolded(looks[page]):
+            break
+        page = behind
+    return page
 
 
 def _titles(looks: Sequence[ExploredPage], groups: Sequence[Sequence[int]]) -> list[str]:

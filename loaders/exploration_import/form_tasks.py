@@ -16,6 +16,7 @@ from kb_schema.url_patterns import path_of
 from loaders.exploration_import.draft_routes import (
     Arrival,
     Route,
+    StateOpeners,
     choose_route,
     find_routes,
     is_asking_for_row,
@@ -99,13 +100,14 @@ def draft_tasks(
     addresses: ScreenAddresses,
     arrivals: Sequence[Arrival],
     lists: Mapping[str, Sequence[DrawnList]],
+    openings: Sequence[tuple[PlacedControl, str, str]],
     *,
     has_sign_in_conditions: bool,
 ) -> list[Task]:
     """Return the tasks; the one for signing in, if there is one, is called `sign_in`.
 
     `placed`: the controls of all screens with their elements. `arrivals`: those that led on, with the screen to which. `lists`:
-    those that each screen draws.
+    those that each screen draws. `openings`: the controls that led to another page, with the screen and that page.
     `has_sign_in_conditions`: whether the knowledge says when a user is signed in.
     """
     forms = [_with_lists(form, lists.get(form.screen_id, ())) for form in _list_forms(placed)]
@@ -116,8 +118,11 @@ def draft_tasks(
     storing = Counter(form.screen_id for form in forms if form.method != "GET")
     forms = [replace(form, beside=storing[form.screen_id] > 1) for form in forms]
     routes = find_routes({each.screen.screen_id: each.screen.url for each in placed}, arrivals, placed)
+    states = StateOpeners(openings)
     known = (
-        form if form.url else _with_entry(form, placed, addresses) or _with_route(form, routes)
+        _with_state(
+            form if form.url else _with_entry(form, placed, addresses) or _with_route(form, routes), states
+        )
         for form in _list_distinct(forms)
     )
     for form in known:
@@ -232,6 +237,12 @@ def _with_route(form: DraftForm, routes: Mapping[str, Sequence[Route]]) -> Draft
     plain = (each for each in found if each and not is_asking_for_row(each))
     route = (next(plain, None) if form.creates else None) or choose_route(found, form.button.screen)
     return replace(form, route=route) if route else None
+
+
+def _with_state(form: DraftForm | None, states: StateOpeners) -> DraftForm | None:
+    """Return a form with what must be pressed before its button is there; None if that is not known."""
+    steps = None if form is None else states.find_steps(form.button)
+    return None if form is None or steps is None else replace(form, route=(*form.route, *steps))
 
 
 def _find_sign_in(forms: Sequence[DraftForm]) -> DraftForm | None:

@@ -126,6 +126,7 @@ class _KnowledgeBuilder:
             addresses,
             arrivals,
             lists,
+            openings,
             has_sign_in_conditions=bool(has_sign_in_conditions),
         )
         tasks += draft_control_tasks(

@@ -212,3 +212,38 @@ def test_forms_are_named_by_what_they_make_and_a_form_on_two_screens_is_one_task
         "Create Bills": ["what", "how_much"],
         "Create flat": ["your_name", "flat_name"],
     }
+
+
+def test_a_form_that_unfolds_in_a_page_is_a_state_of_it_and_is_opened_first(tmp_path: Path):
+    seen = drawing(tmp_path)
+    for number in (1, 2):
+        page = f"<main><h1>Ticket</h1><p>About {number}</p><button>Modify</button>{{}}</main>"
+        form = "<form method='post' action='/note'><input name=note><button type=submit>Save</button></form>"
+        path, below = f"/tickets?id={number}", f"t{number}"
+        seen.page(below, path, NAV + page.format(""), start=number == 1)
+        with_form = NAV + page.format(form)
+        seen.page(f"open{number}", path, with_form, layer="panel", behind=below, openable=False)
+        seen.went(below, "Modify", f"open{number}")
+    made = build_knowledge(seen.folder)
+    (pages,) = made.screens.values()
+    assert set(pages) == {"t1", "open1", "t2", "open2"}
+    (task,) = made.knowledge.tasks.values()
+    labels = {
+        each.element_id: each.metadata["label"]
+        for screen in made.screens
+        for each in made.knowledge.elements(screen).values()
+    }
+    pressed = [labels.get(str(step.action.target)) for step in task.ordered_steps if step.action]
+    assert "Modify" in pressed
+    assert pressed[-1] == "Save"
+    assert pressed.index("Modify") < pressed.index("Save")
+
+
+def test_what_unfolds_with_a_heading_is_a_screen(tmp_path: Path):
+    seen = drawing(tmp_path)
+    page = "<main><h1>Ticket</h1><p>About</p><button>Modify</button>{}</main>"
+    seen.page("t", "/t", NAV + page.format(""), start=True)
+    pane = "<section><h2>History of it</h2><button>Older</button><button>Newer</button></section>"
+    seen.page("pane", "/t", NAV + page.format(pane), layer="panel", behind="t", openable=False)
+    seen.went("t", "Modify", "pane")
+    assert len(build_knowledge(seen.folder).screens) == 2
