@@ -200,13 +200,16 @@ class _Offered:
                 yield replace(form, told=f"the button{asks}"), f"{called}: {each.screen.name}"
 
     def _list_states(self, own: Sequence[PlacedControl]) -> list[tuple[list[PlacedControl], Route]]:
-        """Return what a screen always has, and what each of its states has, with the steps to it."""
+        """Return what a screen always has, or has in a state to which nothing is known to lead, and what each other state has, with
+        the steps to it.
+        """
         found: dict[str, tuple[list[PlacedControl], Route]] = {"": ([], ())}
         for each in own:
-            steps = self._states.find_steps(each)
-            if steps is not None:
-                opener = steps[0].control.element.element_id if steps else ""
-                found.setdefault(opener, ([], steps))[0].append(each)
+            if self._states.shows_one_row(each):
+                continue
+            steps = self._states.find_steps(each) or ()
+            opener = steps[0].control.element.element_id if steps else ""
+            found.setdefault(opener, ([], steps))[0].append(each)
         return list(found.values())
 
 

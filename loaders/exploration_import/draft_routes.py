@@ -128,13 +128,23 @@ class StateOpeners:
         """Return the steps, none for what its screen always has. None: nothing is known to lead there, or only something of the
         first row.
         """
-        looks = [look for look, _ in each.control.seen]
-        if each.screen.layer or not all(look.page.layer for look in looks):
+        if not _is_of_state(each):
             return ()
-        opener = next((self._openers[look.page_id] for look in looks if look.page_id in self._openers), None)
-        if opener is None or is_untold(opener):
-            return None
-        return (RouteStep(opener, each.screen.screen_id),)
+        opener = self._find(each)
+        return None if opener is None or is_untold(opener) else (RouteStep(opener, each.screen.screen_id),)
+
+    def shows_one_row(self, each: PlacedControl) -> bool:
+        """Return whether only something of the first row leads to a control."""
+        opener = self._find(each) if _is_of_state(each) else None
+        return opener is not None and is_untold(opener)
+
+    def _find(self, each: PlacedControl) -> PlacedControl | None:
+        pages = (look.page_id for look, _ in each.control.seen)
+        return next((self._openers[page] for page in pages if page in self._openers), None)
+
+
+def _is_of_state(each: PlacedControl) -> bool:
+    return not each.screen.layer and all(look.page.layer for look, _ in each.control.seen)
 
 
 def _is_another(step: RouteStep, before: Route, known: Sequence[Route]) -> bool:

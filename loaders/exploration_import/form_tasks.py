@@ -240,9 +240,10 @@ def _with_route(form: DraftForm, routes: Mapping[str, Sequence[Route]]) -> Draft
 
 
 def _with_state(form: DraftForm | None, states: StateOpeners) -> DraftForm | None:
-    """Return a form with what must be pressed before its button is there; None if that is not known."""
-    steps = None if form is None else states.find_steps(form.button)
-    return None if form is None or steps is None else replace(form, route=(*form.route, *steps))
+    """Return a form with what must be pressed before its button is there; None if that is something of the first row."""
+    if form is None or states.shows_one_row(form.button):
+        return None
+    return replace(form, route=(*form.route, *(states.find_steps(form.button) or ())))
 
 
 def _find_sign_in(forms: Sequence[DraftForm]) -> DraftForm | None:
