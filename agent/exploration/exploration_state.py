@@ -95,6 +95,8 @@ class ExplorationState:
         """Transitions to other pages by control and destination page."""
         self.fruitless: Counter[OfferKey] = Counter()
         """How many controls of a kind led to no new page since one did."""
+        self.chosen: Counter[OfferKey] = Counter()
+        """How many options of a kind were chosen that led to no other address."""
         self.followed = FollowedControls()
         self._reached: set[str] = set()
         """Pages to which a control led."""
@@ -179,6 +181,9 @@ class ExplorationState:
         else:
             self.fruitless[kind_of(page, offer)] = 0
             self._reached.add(passage.to_page or "")
+        onward = self.pages.get(passage.to_page or "")
+        if offer.role == "option" and (onward is None or build_place(onward.url) == build_place(page.url)):
+            self.chosen[kind_of(page, offer)] += 1
         if passage.outcome in ("stayed", "refused", "vanished"):
             self.vain[name_anywhere(offer)] += 1
         if passage.to_page is not None and passage.to_page != passage.from_page:

@@ -38,6 +38,8 @@ MOST_UNEXPLORED = 2_000
 
 MOST_FRUITLESS = 2
 """How many entries of a menu are tried that lead nowhere, such as the options of a field."""
+MOST_OPTIONS = 5
+"""How many options of a list are chosen that lead to no other address, whatever they show."""
 URGENT, ON_TOP, ELSEWHERE, DELETING, NEW, CHANGING, ASKING, REPEATED, WAY_OUT = range(9)
 """Order of steps: what lies on top of a page comes before the page, since it is hard to return to; allowed changes follow new controls, but precede repetitions, for which time may not suffice. Of what may ask before it changes something, what deletes asks most often."""
 _ASKED: tuple[Danger, ...] = ("deletes", "pays", "sends", "submits")
@@ -158,6 +160,8 @@ def explain_skip(
         and book.fruitless[kind_of(page, offer)] >= MOST_FRUITLESS
         and not offer.allowed_by
     ):
+        return LIKE_OTHERS
+    if offer.role == "option" and book.chosen[kind_of(page, offer)] >= MOST_OPTIONS and not offer.allowed_by:
         return LIKE_OTHERS
     shared = offer.region.partition(":")[0] in SHARED and not is_search(offer)
     led = 0 if shared else len(book.led[book.key_of(page, offer)])

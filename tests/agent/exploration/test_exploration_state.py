@@ -160,6 +160,18 @@ def test_a_button_that_led_to_pages_of_equal_structure_from_three_places_is_left
     assert why(book, pages[3], history) == "similar pages are known"
 
 
+def test_of_the_options_of_a_list_five_are_chosen_unless_they_lead_to_other_addresses() -> None:
+    options = tuple(button(n, f"Choice {chr(96 + n)}", role="option", tag="li") for n in range(1, 8))
+    one = page(1, "/settings", options, start=True)
+    chips = [page(n, "/settings", state=state(f"s{n}")) for n in range(11, 17)]
+    led = [passed(one, option, to) for option, to in zip(options, chips, strict=False)]
+    assert why(ExplorationState(MapLimits(), [one, *chips], led[:4]), one, options[6]) is None
+    assert why(ExplorationState(MapLimits(), [one, *chips], led[:5]), one, options[6]) is not None
+    others = [page(n, f"/view/{chr(n + 86)}", state=state(f"s{n}")) for n in range(11, 17)]
+    led = [passed(one, option, to) for option, to in zip(options, others, strict=False)]
+    assert why(ExplorationState(MapLimits(), [one, *others], led[:5]), one, options[6]) is None
+
+
 def test_a_link_that_led_to_files_from_three_places_is_left() -> None:
     feed = link(1, "/x?format=rss", name="RSS")
     pages = [page(n, f"/{name}", (feed,)) for n, name in enumerate("abcd", start=1)]
