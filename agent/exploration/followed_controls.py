@@ -11,7 +11,6 @@ from agent.exploration.pages.page_addresses import normalize_address
 from agent.exploration.pages.page_digests import PageDigests
 from kb_schema.explorations import ExplorationPage, Offer
 
-
 _FILE = "a file"
 """Stands for the structure of a page where a control led to a file."""
 
