@@ -155,13 +155,10 @@ def explain_skip(
         return known(book, page, offer, offer.href)
     if not offer.allowed_by and book.followed.leads_to_more(offer, MORE_OF_THE_SAME):
         return TRIED_ELSEWHERE
-    if (
-        page.layer == "menu"
-        and book.fruitless[kind_of(page, offer)] >= MOST_FRUITLESS
-        and not offer.allowed_by
-    ):
-        return LIKE_OTHERS
-    if offer.role == "option" and book.chosen[kind_of(page, offer)] >= MOST_OPTIONS and not offer.allowed_by:
+    kind = kind_of(page, offer)
+    fruitless = page.layer == "menu" and book.fruitless[kind] >= MOST_FRUITLESS
+    chosen = offer.role == "option" and book.chosen[kind] >= MOST_OPTIONS
+    if (fruitless or chosen) and not offer.allowed_by:
         return LIKE_OTHERS
     shared = offer.region.partition(":")[0] in SHARED and not is_search(offer)
     led = 0 if shared else len(book.led[book.key_of(page, offer)])
