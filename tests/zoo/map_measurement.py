@@ -85,6 +85,8 @@ class MapFigures:
     """Screens that were to be reached in fresh browsers, signed out."""
     visits_s: float = 0.0
     """Seconds for opening every address of the map, one after the other, right after mapping."""
+    f1_alone: float = 0.0
+    """Without what lies on pages: an address does not tell whether a dialog or a menu is a screen."""
     next_day: NextDayFigures = field(default_factory=NextDayFigures)
     names: dict[str, list[str]] = field(default_factory=dict)
     """Name of each screen of the map -> the screens that its pages are."""
@@ -116,6 +118,10 @@ def compare_map(name: str, truth: MapTruth, made: MappedSite, changed: list[str]
     pages = [page for page in made.seen.pages() if (page.status or 200) < _BAD]
     wanted = {page.page_id: truth.screen_of(page.url) for page in pages if origin_of(page.url) == base}
     rates = pairwise(made.labels, wanted)
+    routed = {
+        page.page_id: wanted[page.page_id] for page in pages if page.page_id in wanted and not page.layer
+    }
+    alone = pairwise(made.labels, routed)
     reached = {wanted[page] for page in made.labels if page in wanted}
     links = {
         truth.screen_of(offer.href)
@@ -132,7 +138,7 @@ def compare_map(name: str, truth: MapTruth, made: MappedSite, changed: list[str]
         sum(made.own.get(page) == screen for page, screen in made.labels.items()),
         len(wanted.keys() - made.labels.keys()), changed, round(made.seconds, 1),
         sorted(set(truth.screens) - reached), sorted(links - set(wanted.values())), measure_fields(made),
-        _measure_names(name, truth, made, wanted), names={screen: sorted(each) for screen, each in sorted(names.items())},
+        _measure_names(name, truth, made, wanted), f1_alone=alone.f1, names={screen: sorted(each) for screen, each in sorted(names.items())},
     )  # fmt: skip
 
 
@@ -149,7 +155,7 @@ def format_map(figures: MapFigures) -> str:
     every = figures.found + len(figures.missing)
     head = (
         f"{figures.application}: {figures.pages} pages, {figures.screens} screens, F1 {figures.f1:.3f}"
-        f" (precision {figures.precision:.3f}, recall {figures.recall:.3f}), found {figures.found} of {every},"
+        f" (precision {figures.precision:.3f}, recall {figures.recall:.3f}; {figures.f1_alone:.3f} without what lies on pages), found {figures.found} of {every},"
         f" known again {figures.known}, left out {figures.left_out}, {figures.seconds} s,"
         f" changed: {figures.changed or 'nothing'}"
     )
