@@ -154,6 +154,8 @@ class _PageVariant:
     pages: tuple[int, ...]
     in_menu: bool = False
     """Whether a menu of the site leads to it."""
+    asked: frozenset[str] = frozenset()
+    """What all its addresses ask for by a word: `action=history`."""
 
     @property
     def tools(self) -> frozenset[SignRole]:
@@ -222,9 +224,15 @@ def _build_variants(
             _naming(at, min((pages[number].profile.signs for number in found[at, roles]), key=_fixed)),
             tuple(found[at, roles]),
             at in entries,
+            frozenset.intersection(*(_list_asked(pages[number].path) for number in found[at, roles])),
         )
         for at, roles in order
     ]
+
+
+def _list_asked(path: str) -> frozenset[str]:
+    query = path.partition("#")[0].partition("?")[2]
+    return frozenset(each for each in query.split("&") if each.partition("=")[2].isalpha())
 
 
 def _naming(at: tuple[str, ...], signs: frozenset[PageFeature]) -> str:
@@ -466,7 +474,7 @@ def _stand_for_another(
         pairs = [(looks[a], looks[b]) for a in one[rest][:3] for b in other[rest][:3]]
         if not any(
             (_same_kind(first, second) and not (by_id and _say_another_thing(first, second)))
-            or (family and _offer_the_same(first, second))
+            or (family and first.asked == second.asked and _offer_the_same(first, second))
             for first, second in pairs
         ):
             return False
@@ -517,7 +525,7 @@ def _join_place(
             or named
             or _are_built_alike(first, second)
             or _shows_a_part(first, second)
-            or (family and _offer_the_same(first, second))
+            or (family and first.asked == second.asked and _offer_the_same(first, second))
         ):
             joined.join(one, other)
 

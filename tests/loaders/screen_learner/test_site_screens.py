@@ -342,6 +342,23 @@ def test_many_links_below_one_path_lead_to_articles_however_these_are_built():
     assert len(cluster_pages(pages, linked[:3])) > 4
 
 
+def test_what_an_address_asks_for_by_a_word_is_no_article():
+    history = (
+        "<section><h2>Versions</h2><h3>Authors</h3><aside><nav aria-label=Versions><span>1</span></nav></aside>"
+        "<footer>{0}</footer><button>Edit</button></section>"
+    )
+    pages = [
+        *_articles(),
+        look("/log", "<h1>Log</h1>", "Log"),
+        *(
+            look(f"/wiki/{name}?action=history", history.format(name), name)
+            for name in ("Tools", "Calendar", "Soil")
+        ),
+    ]
+    linked = [f"/wiki/Page{chr(65 + at)}" for at in range(12)]
+    assert cluster_pages(pages, linked) == [[0, 1, 2, 3], [4], [5], [6, 7, 8]]
+
+
 def test_a_word_and_a_number_in_an_address_are_one_of_many_and_the_word_tells_the_kind():
     def issue(number: int, *more: str) -> ObservedPage:
         body = f"<h1>Issue {number}</h1>{form(('Title', 'State'))}{''.join(more)}"
