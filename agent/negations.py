@@ -15,6 +15,7 @@ _CONTRACTED = re.compile(r"n['\u2019]t\b", re.IGNORECASE)
 _CLAUSE_END = re.compile(r"[.,;:!?\u2013\u2014|()\u0964\n]|\s-\s")
 _ANSWER = re.compile(r"\s*[:=?\u2013\u2014-]\s*")
 """Signs after which a word alone answers what stands before them: `Saved: no`."""
+_CODE = re.compile(r"\bNO\b")
 _MARKS = "\"'\u201c\u201d\u2018\u2019\u00ab\u00bb*[]"
 
 
@@ -44,11 +45,12 @@ def is_negated(text: str) -> bool:
 def is_denied(before: str, text: str, after: str) -> bool:
     """Return whether what stands before a text in its clause denies it, or what stands after it: `Not Saved`, `Saved: no`.
 
-    A word that denies and that the text has itself says nothing else. `Saved with no problems` is not denied.
+    A word that denies and that the text has itself says nothing else. `Saved with no problems` is not denied, nor is `NO Oslo`, where
+    the word is a code.
     """
     own = set(_list_words(text))
-    head = _CLAUSE_END.split(before)[-1]
-    tail, *rest = _CLAUSE_END.split(after, maxsplit=2)
+    head = _CLAUSE_END.split(_CODE.sub("", before) if text != text.upper() else before)[-1]
+    tail, *rest = _CLAUSE_END.split("." + after if _CLAUSE_END.search(text[-1:]) else after, maxsplit=2)
     deeds = frozenset().union(*(each.deeds for each in _load().values()))
     if (list_negations() - own) & set(_list_words(head)) or (deeds - own) & set(_list_words(tail)):
         return True

@@ -3,6 +3,7 @@
 
 const INVISIBLE = /[\p{Cf}\u115f\u1160\u3164\uffa0]|[\ufe00-\ufe0f]|\u034f/gu; // soft hyphens, zero-width characters
 const BREAK = "\n"; // separates texts of different blocks
+const FLOWS = new Set(["inline", "contents", "none", "ruby", "ruby-text"]); // others stand apart from the words around them
 const closedRoots = new WeakMap(); // host -> its shadow root, which the page itself keeps hidden
 
 overhear(elementProto, "attachShadow", () => ({
@@ -46,7 +47,7 @@ function drawnPieces(start, look, { fixed = false, named = false, pass = () => f
     const [at, after] = stack.pop();
     if (after) {
       if (after.text) add(after.text, null, at);
-      if (after.parts) add(BREAK, null, at);
+      if (after.apart) add(after.parts ? BREAK : "", null, at);
     } else if (at.nodeType === 3) {
       const el = at.parentElement || at.parentNode.host || null;
       const list = el && el.closest("select");
@@ -65,7 +66,8 @@ function drawElement(el, look, { fixed, named, add, stack }) {
   const tag = tagOf(el);
   if ((tag === "option" || tag === "optgroup") && !visible(el, look)) return;
   const parts = !INLINE_TAGS.has(tag);
-  if (parts) add(BREAK, null, el);
+  const apart = parts || !FLOWS.has(getComputedStyle(el).display);
+  if (apart) add(parts ? BREAK : "", null, el);
   const seen = rendered(el, look);
   const made = seen ? pseudoTexts(el, look) : null;
   if (made && made.before) add(made.before, null, el);
@@ -77,7 +79,7 @@ function drawElement(el, look, { fixed, named, add, stack }) {
     if (called) add(` ${called} `, null, el);
     if (fixed && isFixedField(el)) add(` ${el.value} `, null, el);
   }
-  stack.push([el, { text: made ? made.after : "", parts }]);
+  stack.push([el, { text: made ? made.after : "", parts, apart }]);
   if (tag !== "textarea") stackChildren(drawnChildren(el), stack); // its text is a value
 }
 

@@ -48,21 +48,20 @@ function wholePlace(el, pieces) {
 /** The places of a text among pieces; one that ends within a block has the rest of it beside it. */
 function placesIn(pieces, wanted) {
   if (!plainly(pieces.map((piece) => piece.text).join("")).includes(wanted)) return [];
-  const { flat, marks } = flatten(pieces);
+  const { flat, marks, joints } = flatten(pieces);
   const found = [];
   for (let at = flat.indexOf(wanted); at >= 0 && found.length < SOUGHT_TRIED; at = flat.indexOf(wanted, at + 1)) {
     const end = at + wanted.length;
     const parts = partsOf(pieces, marks, at, end);
     if (!parts.length) continue;
-    const isBreak = (i) => marks[i].broken;
     let from = at;
-    while (from > 0 && at - from < SOUGHT_AROUND && !isBreak(from - 1)) from -= 1;
+    while (from > 0 && at - from < SOUGHT_AROUND && !joints.has(from)) from -= 1;
     let to = end;
-    while (to < flat.length && to - end < SOUGHT_AROUND && !isBreak(to)) to += 1;
+    while (to < flat.length && to - end < SOUGHT_AROUND && !joints.has(to)) to += 1;
     found.push({
-      before: flat.slice(from, at),
+      before: flat.slice(from, at) + (isApart(pieces, marks, at) ? " " : ""),
       text: wanted,
-      after: flat.slice(end, to),
+      after: (isApart(pieces, marks, end) ? " " : "") + flat.slice(end, to),
       el: parts[0][0].el,
       nodes: [...new Set(parts.map(([piece]) => piece.node || piece.el))],
       boxes: () => boxesOf(parts),
@@ -71,26 +70,32 @@ function placesIn(pieces, wanted) {
   return found;
 }
 
-/** The text of pieces with one space for white space, and for each of its characters the piece and the place in it. */
+/** Whether a character is drawn apart from the one before it, though nothing stands between them: no word goes over such a gap. */
+function isApart(pieces, marks, at) {
+  if (at <= 0 || at >= marks.length || marks[at - 1].number === marks[at].number) return false;
+  const [one, other] = [marks[at - 1], marks[at]].map(({ number, i }) => pieces[number].node && boxesOf([[pieces[number], i, i + 1]])[0]);
+  if (!one || !other) return false;
+  const common = Math.min(one.bottom, other.bottom) - Math.max(one.top, other.top);
+  return common < Math.min(one.height, other.height) / 2 || Math.max(other.left - one.right, one.left - other.right) > 1;
+}
+
+/** The text of pieces with one space for white space, for each of its characters the piece and the place in it, and where boxes begin and end. */
 function flatten(pieces) {
   let flat = "";
   const marks = [];
+  const joints = new Set();
   for (const [number, { text, node }] of pieces.entries()) {
     const unseen = new Set([...text.matchAll(INVISIBLE)].flatMap((hit) => [...hit[0]].map((_, i) => hit.index + i)));
     for (let i = 0; i < text.length; i += 1) {
       if (unseen.has(i)) continue;
-      const broken = node === null && text === BREAK;
-      if (!/[ \t\n\r\f\u00a0]/.test(text[i])) {
-        flat += text[i];
-        marks.push({ number, i, broken: false });
-      } else if (flat.endsWith(" ")) marks[marks.length - 1].broken = marks[marks.length - 1].broken || broken;
-      else {
-        flat += " ";
-        marks.push({ number, i, broken });
-      }
+      const space = /[ \t\n\r\f\u00a0]/.test(text[i]);
+      if (space && flat.endsWith(" ")) continue;
+      flat += space ? " " : text[i];
+      marks.push({ number, i });
     }
+    if (node === null && (text === BREAK || text === "")) joints.add(flat.length); // a block or a box of its own begins or ends
   }
-  return { flat, marks };
+  return { flat, marks, joints };
 }
 
 /** The pieces of a stretch, each with the places where it begins and ends in it: `[piece, from, to]`. */

@@ -58,6 +58,8 @@ _WORD_BEFORE = re.compile(rf"{_LETTER}$")
 _WORD_AFTER = re.compile(rf"^{_LETTER}")
 _NUMBER_BEFORE = re.compile(r"\d[.,]?$")
 _NUMBER_AFTER = re.compile(r"^[.,]?\d")
+_SHORT = 12
+"""Words of a block in which a denial is looked for: a longer one tells several things."""
 Standing = Literal["never", "alone", "always"]
 """When a text that stood there before the press is no evidence: never, if it is the only evidence of the step, always."""
 
@@ -127,7 +129,7 @@ def _find_flaw(place: TextPlace, *, whole_words: bool) -> str | None:
         return None
     if _is_part_of_word(place):
         return f"only as a part of {place.said[:120]!r}"
-    if is_denied(place.before, place.text, place.after):
+    if len(place.said.split()) <= _SHORT and is_denied(place.before, place.text, place.after):
         return f"it is denied there: {place.said[:120]!r}"
     return None
 

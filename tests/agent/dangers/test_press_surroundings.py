@@ -65,7 +65,17 @@ def test_a_word_is_read_as_it_looks(text):
     assert find_danger_in_words(text.split(" your")[0], pressed=True) is not None
 
 
-@pytest.mark.parametrize("text", ["Удалить", "Διαγραφή", "Сора", "kaldır", "A / B / C", "x y"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\u0423\u0434\u0430\u043b\u0438\u0442\u044c",
+        "Διαγραφή",
+        "\u0421\u043e\u0440\u0430",
+        "kald\u0131r",
+        "A / B / C",
+        "x y",
+    ],
+)
 def test_words_of_other_alphabets_stay_as_they_are(text):
     assert normalize_text(text) == text
 
