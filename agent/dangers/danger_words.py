@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import get_args
 
@@ -204,9 +205,41 @@ def _lexicon() -> DangerLexicon:
 
 
 def normalize_text(text: str) -> str:
-    """Return a text with Unicode compatibility forms normalised and invisible characters removed."""
+    """Return a text as it is read: Unicode compatibility forms normalised, invisible characters removed, letters of other
+    alphabets that only look like Latin ones replaced, words that are spaced out joined.
+    """
     composed = unicodedata.normalize("NFKC", text)
-    return "".join(each for each in composed if unicodedata.category(each) != "Cf")
+    seen = "".join(each for each in composed if unicodedata.category(each) != "Cf")
+    joined = _SPACED_OUT.sub(lambda found: re.sub(r"[\W_]", "", found.group()), seen)
+    return (
+        joined
+        if joined.isascii()
+        else _LETTERS.sub(partial(_as_latin, latin=bool(_LATIN.search(joined))), joined)
+    )
+
+
+_SPACED_OUT = re.compile(r"(?<![^\W_])[^\W\d_](?:[ .\u00b7_\u2010-\u2013-][^\W\d_]){2,}(?![^\W_])")
+_LETTERS = re.compile(r"[^\W\d_]+")
+_LATIN = re.compile(r"[A-Za-z]{2,}")
+LOOKALIKES = FILE.with_name("lookalikes.json")
+"""Written by `scripts/lookalikes.py`."""
+
+
+@cache
+def _lookalikes() -> dict[str, str]:
+    known: dict[str, str] = json.loads(LOOKALIKES.read_text(encoding="utf-8"))
+    return known
+
+
+def _as_latin(found: re.Match[str], *, latin: bool) -> str:
+    """Return a word with the Latin letters that it seems to have, if all of its letters seem to be Latin and some are.
+
+    `latin`: other words of the text are Latin; then all of them may be others.
+    """
+    word, known = found.group(), _lookalikes()
+    if word.isascii() or not all(each.isascii() or each in known for each in word):
+        return word
+    return "".join(known.get(each, each) for each in word) if latin or any(map(str.isascii, word)) else word
 
 
 def _plain_words(text: str) -> tuple[str, ...]:

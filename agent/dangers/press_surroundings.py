@@ -48,8 +48,10 @@ class PressSurroundings:
     """The text of the dialog around it, without that of its controls."""
     layers: str = ""
     """The texts of what is laid over the page around it without being a dialog by its markup, a line each."""
+    beside: str = ""
+    """The texts of what is laid over the page next to that, a line each: a question may stand there."""
     described: str = ""
-    """What its own description says (`aria-describedby`)."""
+    """What its own description says (`aria-description`, `aria-describedby`, `aria-details`)."""
     chosen: str = ""
     """What is chosen in that form, a line each: options of lists, boxes that are ticked."""
     heading: str = ""
@@ -189,6 +191,9 @@ def _harm_of_layers(name: str, around: PressSurroundings) -> tuple[Danger, str] 
         )
         if harm is not None:
             return harm
+    for text in around.beside.splitlines():
+        if not _ASKING.isdisjoint(text) and _answers(name, text) and (harm := find_harm_of_question(text)):
+            return harm
     return None
 
 
@@ -231,7 +236,7 @@ def _agrees(name: str) -> bool:
 
 def _find_harm_in_text(text: str, *, pressed: bool = True) -> tuple[Danger, str] | None:
     """Return the danger that a sentence tells: its verbs may be inflected, and stand anywhere in it."""
-    said = text.split()[:_LONGEST_TEXT]
+    said = normalize_text(text).split()[:_LONGEST_TEXT]
     for number, first in enumerate(said):
         for verb in _list_verbs(first):
             told = " ".join([verb, *said[number + 1 : number + 5]])

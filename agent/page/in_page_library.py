@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from playwright.async_api import BrowserContext, ElementHandle, Page
+from playwright.async_api import BrowserContext, ElementHandle, Frame, Page
 from playwright.async_api import Error as DriverError
 
 from agent.page.errors import PageError, PageGone, ScriptFailed
@@ -96,6 +96,16 @@ async def take_element(page: Page, token: str) -> ElementHandle | None:
 async def call_on(page: Page, name: str, element: ElementHandle | None, *args: Any) -> Any:
     """Call a function of the library whose first argument is an element (None: the page)."""
     answer = await _evaluate(page, _CALL, [name, [element, *args]])
+    return None if answer is None else json.loads(answer)
+
+
+async def call_in_frame(page: Page, frame: Frame, name: str, *args: Any) -> Any:
+    """Call a function of the library in a frame of the page, also of another origin. Raises `DriverError`, `PageGone`."""
+    async with answer_deadline(page):
+        answer = await frame.evaluate(_CALL, [name, list(args)])
+        if answer is None:
+            await frame.evaluate(library_source())
+            answer = await frame.evaluate(_CALL, [name, list(args)])
     return None if answer is None else json.loads(answer)
 
 

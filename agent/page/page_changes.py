@@ -10,6 +10,7 @@ from contextlib import suppress
 
 from playwright.async_api import Page
 
+from agent.page import in_page_library
 from agent.page.armed_triggers import arm_trigger
 from agent.page.snapshot_capture import read_page_revision
 from kb_schema.wait_triggers import ObservabilityTrigger
@@ -47,3 +48,11 @@ async def wait_for_change(page: Page, timeout_s: float, since: str | None = None
             task.cancel()
         with suppress(asyncio.CancelledError):
             await asyncio.gather(*waits, return_exceptions=True)
+
+
+async def wait_for_timers(page: Page, timeout_s: float) -> bool:
+    """Wait for the one-time timers of the page that are due within the timeout, and for those that these set.
+
+    Return whether there were any. Raises `PageGone`.
+    """
+    return bool(await in_page_library.call(page, "afterTimers", timeout_s * 1000, waits_s=timeout_s))

@@ -45,7 +45,7 @@ function overhearTimer(name, repeats) {
     apply(native, self, args) {
       const [handler, given] = args;
       const delay = Math.max(0, Math.round(Number(given) || 0));
-      const entry = { key: timerKey(handler, delay), due: epoch() + delay, delay };
+      const entry = { key: timerKey(handler, delay), due: epoch() + delay, delay, once: !repeats };
       const ran = () => {
         noteRun(entry.key);
         if (repeats) entry.due = epoch() + delay;
@@ -297,3 +297,20 @@ const drawsWithoutEnd = () => [...expectation.frames.values()].some((depth) => d
 /** Whether everything that could move an element in a document is observed. */
 const wellKnown = () =>
   expectation.whole && !expectation.told && expectation.timers.size < TIMERS_KEPT && !drawsWithoutEnd();
+
+const RUN_TWICE = 2; // a timer that its own code sets again and again is not waited for
+
+/** Resolves when the page's one-time timers that are due within so long have run, and those that they set; whether there were any. */
+async function afterTimers(most) {
+  const deadline = epoch() + most;
+  let waited = false;
+  for (;;) {
+    const now = epoch();
+    const coming = [...expectation.timers.values()].filter(({ key, due, once }) =>
+      once && due <= deadline && (expectation.ran.get(key) || []).length < RUN_TWICE);
+    if (!coming.length || now >= deadline) return waited;
+    waited = true;
+    const last = Math.max(...coming.map((entry) => entry.due));
+    await new Promise((done) => nativeTimeout(done, Math.max(RUN_SHOWS_MS, last - now + 1)));
+  }
+}

@@ -108,6 +108,7 @@ function pressSurroundings(selector, byEnter) {
   const deeds = submits ? [...form.elements, button].filter((field) => (field.type === "hidden" || field === button) && SAYS_DEED.test(attr(field, "name") || "")) : [];
   const link = el.closest("a[href], area[href]");
   const dialog = dialogAround(el);
+  const layers = layersAround(el, dialog);
   const method = submits ? attr(button, "formmethod") || attr(form, "method") || "" : "";
   const action = submits ? attr(button, "formaction") || attr(form, "action") || "" : "";
   return {
@@ -123,7 +124,8 @@ function pressSurroundings(selector, byEnter) {
     options: el.localName === "select" ? [...el.options].map((each) => `${each.value}\t${squeeze(each.label)}`).join("\n") : "",
     deed: deeds.map((field) => field.value).join(" ").slice(0, 200),
     dialog: dialog ? textAround(dialog) : "",
-    layers: layersAround(el, dialog).join("\n"),
+    layers: textsOfLayers(layers).join("\n"),
+    beside: layers.length ? textsOfLayers(besideLayer(layers[0])).join("\n") : "",
     described: describedBy(el),
     column: columnOf(el),
   };
@@ -169,7 +171,7 @@ function columnOf(el) {
   const cell = closestFlat(el, (node) => node.localName === "td");
   const first = cell && cell.closest("table") && cell.closest("table").rows[0];
   const head = first && first !== cell.parentElement ? first.cells[cell.cellIndex] : null;
-  return head && head.localName === "th" ? squeeze(head.textContent).slice(0, 100) : "";
+  return head && head.localName === "th" ? drawnText(head, newLook()).slice(0, 100) : "";
 }
 
 /** Attributes of scripts, a line each: name, tab, value. */
@@ -194,30 +196,65 @@ function ownerOf(el) {
 }
 
 const LAYERS = 3; // layers around an element whose texts are told
+const BESIDE_PX = 12; // two layers that are so near to each other look like one
 
-/** The texts of what is laid over the page around an element, inner ones first: dialogs that only their style makes one. */
+/** What is laid over the page around an element, inner ones first: dialogs that only their style makes one. */
 function layersAround(el, dialog) {
-  const texts = new Set();
-  for (let node = el; node && node !== dialog && texts.size < LAYERS; node = flatParent(node) || frameOf(node)) {
-    if (isElement(node) && isLaidOver(node)) texts.add(textAround(node, true));
+  const layers = [];
+  for (let node = el; node && node !== dialog; node = flatParent(node) || frameOf(node)) {
+    if (isElement(node) && isLaidOver(node)) layers.push(node);
   }
+  return layers;
+}
+
+/** The different texts of layers, of so many. */
+function textsOfLayers(layers) {
+  const texts = new Set();
+  for (const layer of layers) if (texts.size < LAYERS) texts.add(textAround(layer, true));
   texts.delete("");
   return [...texts];
 }
 
+/** What is laid over the page next to a layer, and is not in or around it. */
+function besideLayer(layer) {
+  const view = layer.ownerDocument;
+  const { left, top, right, bottom } = layer.getBoundingClientRect();
+  const across = [0.1, 0.5, 0.9].map((part) => left + (right - left) * part);
+  const down = [0.1, 0.5, 0.9].map((part) => top + (bottom - top) * part);
+  const spots = [
+    ...across.flatMap((x) => [[x, top - BESIDE_PX], [x, bottom + BESIDE_PX]]),
+    ...down.flatMap((y) => [[left - BESIDE_PX, y], [right + BESIDE_PX, y]]),
+  ];
+  const host = hostOf(layer);
+  const found = new Set();
+  for (const [x, y] of spots) {
+    const hit = view.elementFromPoint(x, y);
+    const other = hit && closestFlat(hit, (node) => isElement(node) && isLaidOver(node));
+    if (other && !host.contains(other) && !other.contains(host)) found.add(other);
+  }
+  return [...found];
+}
+
 /** Whether an element is laid over other content of its document: what it has below it is neither in it nor around it. */
 function isLaidOver(el) {
-  const placed = getComputedStyle(el).position;
-  if (placed !== "fixed" && placed !== "absolute") return false;
+  const style = getComputedStyle(el);
+  if (style.display === "contents" || style.display === "inline") return false;
+  const placed = style.position;
   const { left, top, width, height } = el.getBoundingClientRect();
   const view = el.ownerDocument;
   const { clientWidth, clientHeight } = view.documentElement;
   if (placed === "fixed" && (width < clientWidth - 1 || height < clientHeight - 1)) return true; // it stays when the page is scrolled
+  const free = placed === "fixed" || placed === "absolute";
+  if (!free && !isSolid(el, style)) return false; // one that is in its place is only laid over what it hides
   const host = hostOf(el);
   return [0.5, 0.05, 0.95].some((x) => [0.5, 0.05, 0.95].some((y) => {
     const below = view.elementsFromPoint(left + width * x, top + height * y);
     const at = below.findIndex((each) => host.contains(each));
-    return at >= 0 && below.slice(at).some((each) => !host.contains(each) && !each.contains(host));
+    if (at < 0) return false;
+    const hidden = below.slice(at).filter((each) => !host.contains(each));
+    const around = hidden.findIndex((each) => each.contains(host));
+    if (free) return hidden.some((each) => !each.contains(host));
+    return hidden.slice(0, around < 0 ? hidden.length : around).some((each) => each.textContent.trim());
   }));
 }
 
@@ -230,7 +267,7 @@ function hostOf(el) {
 
 /** What is said to describe an element; at most 600 characters. */
 function describedBy(el) {
-  const texts = [attr(el, "aria-description") || "", ...referredTexts(el, "aria-describedby")];
+  const texts = [attr(el, "aria-description") || "", ...referredTexts(el, "aria-describedby"), ...referredTexts(el, "aria-details")];
   return squeeze(texts.join(" ")).slice(0, 600);
 }
 
@@ -261,20 +298,22 @@ function chosenWords(field) {
 /** What a form is called: its own label, headings and legends in it; at most 600 characters. */
 function headingOf(form) {
   const texts = [attr(form, "aria-label") || ""];
-  for (const each of form.querySelectorAll("h1, h2, h3, h4, h5, h6, legend, [role=heading]")) texts.push(each.textContent);
+  const look = newLook();
+  for (const each of form.querySelectorAll("h1, h2, h3, h4, h5, h6, legend, [role=heading]")) texts.push(drawnText(each, look));
   return squeeze(texts.join(" ")).slice(0, 600);
 }
 
 const CONTROLS = "button, a, label, select, textarea, script, style, [role=button], [role=option], [role=tab], [role=treeitem], [role^=menuitem]";
 
-/** The text of an element without that of its controls, at most 600 characters. `pointed`: nor of what shows a pointer as a control does. */
+/**
+ * The text of an element as it is read, without that of its controls, at most 600 characters. `pointed`: nor of what shows a pointer
+ * as a control does.
+ */
 function textAround(around, pointed) {
+  const look = newLook();
+  const pass = (el) => el.matches(CONTROLS) || (pointed && getComputedStyle(el).cursor === "pointer");
   const texts = [attr(around, "aria-label") || ""];
   for (const name of ["aria-labelledby", "aria-describedby"]) texts.push(...referredTexts(around, name));
-  const walk = document.createTreeWalker(around, NodeFilter.SHOW_TEXT);
-  for (let node = walk.nextNode(); node; node = walk.nextNode()) {
-    const beside = node.parentElement;
-    if (!beside.closest(CONTROLS) && !(pointed && getComputedStyle(beside).cursor === "pointer")) texts.push(node.data);
-  }
+  if (!around.closest(CONTROLS)) texts.push(drawnText(around, look, { fixed: true, named: true, pass }));
   return squeeze(texts.join(" ")).slice(0, 600);
 }

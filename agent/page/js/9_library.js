@@ -27,6 +27,13 @@ const library = Object.freeze({
     const probes = JSON.parse(probesJson);
     return json({ ...pageFacts(), revision: revision(), answers: probes.map((probe) => answerProbe(probe, look)) });
   },
+  soughtTexts: (soughtJson) => json(soughtTexts(JSON.parse(soughtJson))),
+  rememberStanding(soughtJson) {
+    rememberStanding(JSON.parse(soughtJson));
+    return json(true);
+  },
+  afterTimers: async (most) => json(await afterTimers(most)),
+  closedRoot: (el) => closedRoots.get(el) || null,
   passed: (probesJson) => json(passed(JSON.parse(probesJson))),
   resolve(selectorJson) {
     const look = newLook();

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import yaml
 
+from agent.negations import list_negations
 from agent.presentation.visitor.languages import fold_words, list_languages, load_language
 from kb_schema.base import Model
 
@@ -44,7 +45,6 @@ class _Dictionary(Model):
     """Beginnings of questions, and what English begins with."""
     stop_words: frozenset[str]
     """Words that are left out."""
-    negations: frozenset[str]
     follow_ups: frozenset[str] = frozenset()
     """First words of a question that leaves out what the one before said; of languages that have no phrases."""
     endings: frozenset[str]
@@ -101,7 +101,7 @@ def translate_question(text: str, language: str) -> TranslatedQuestion | None:
             continue
         word = words[at]
         at += 1
-        if word in known.negations:
+        if word in list_negations(language):
             missing.append(word)
         elif (meaning := _find_meaning(word, known, _FEWEST_LETTERS.get(language, 4))) is not None:
             said.append(meaning)
@@ -170,7 +170,7 @@ def _usual_words(language: str) -> frozenset[str]:
     if language in list_dictionaries():
         known = _load_dictionary(language)
         phrases = {word for phrase, _ in known.by_phrase for word in phrase}
-        usual |= known.silent | phrases | set(known.by_form) | set(map(fold, known.negations))
+        usual |= known.silent | phrases | set(known.by_form) | set(map(fold, list_negations(language)))
     return usual
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from agent.page.condition_probes import PageFacts, evaluate_conditions
-from agent.page.page_changes import wait_for_change
+from agent.page.page_changes import wait_for_change, wait_for_timers
 from agent.page.snapshot_capture import read_page_revision
 from agent.verification.page_checks.named_elements import find_other_words
 from agent.verification.page_checks.outcome_conditions import (
@@ -42,6 +42,10 @@ JUDGED_S = 60.0
 """The same where a language model is asked, too."""
 REST_S = 0.15
 """How long a page must show the same after the answers to a press: frameworks draw within some frames."""
+TIMERS_S = 2.0
+"""How long to wait for what the page itself has put off, such as an error that appears later."""
+_UNTIL_LATER = STATES | {"not_shows", "no_console_errors", "stays_on_page"}
+"""Outcomes that must still hold when the page has done what it has put off."""
 _OTHER = TitleIs(value="")
 """Stands for an outcome without conditions where only the judged ones are looked for."""
 NOT_SEEN = PageFacts("", "", "loading")
@@ -83,7 +87,7 @@ async def evaluate_checks(site_page: VerificationPage, cases: Sequence[OutcomeCa
     answers = iter(judged)
     for each in wanted:
         own = [next(answers) for _ in each.conditions]
-        if each.ask is not None:
+        if each.ask is not None and all(verdict.held for verdict in own):
             own.append(await each.ask(site_page))
         failed = [verdict for verdict in own if not verdict.held]
         verdicts.append(failed[0] if failed else own[-1] if own else unknown("nothing to ask"))
@@ -110,10 +114,12 @@ async def evaluate_checks_until_held(
     A check that held once counts as held (a message may be gone when the list appears), except a lasting one, and one
     about a field's or an element's state after a press: these must hold at the end. Until a request of the press is
     answered and the page has come to rest, the page still shows what it showed before: then only a text counts that it
-    did not show. `met`: those that held before, by number; what holds now is added.
+    did not show. When all have held, those that a timer of the page may still undo are evaluated once more when it has run
+    (`TIMERS_S` at most). `met`: those that held before, by number; what holds now is added.
     """
     deadline = time.monotonic() + timeout_s
     before, rested = {} if met is None else met, False
+    calmed: dict[int, Verdict] | None = None
     expects_state = any(
         each.check.outcome.kind in STATES for each in cases
     )  # a request may only be on its way
@@ -125,16 +131,30 @@ async def evaluate_checks_until_held(
         asked = site_page.pressed and (site_page.monitor.asked or expects_state)
         settled = rested or not asked
         for number, each in enumerate(now.asked):
-            if each.lasting or (asked and cases[number].check.outcome.kind in STATES):
+            kind = cases[number].check.outcome.kind
+            if calmed is not None and kind not in _UNTIL_LATER:
+                now.verdicts[number] = calmed[number]
+                continue
+            if each.lasting or ((asked or calmed is not None) and kind in STATES):
                 continue
             if number in before:
                 now.verdicts[number] = before[number]
             elif now.verdicts[number].held and (settled or _is_new_text(site_page, cases[number])):
                 before[number] = now.verdicts[number]
+        if now.held and settled and calmed is None and await _has_put_off(site_page, cases):
+            calmed = dict(enumerate(now.verdicts))
+            continue
         remaining = deadline - time.monotonic()
         if (now.held and settled) or remaining <= 0 or site_page.page.url.startswith(BROWSERS_OWN_ERROR):
             return now
         rested = await _rest(site_page, now, remaining, briefly=asked and not settled)
+
+
+async def _has_put_off(site_page: VerificationPage, cases: Sequence[OutcomeCase]) -> bool:
+    """Wait for timers of the page that may undo an outcome; return whether there were some."""
+    if all(each.check.outcome.kind not in _UNTIL_LATER for each in cases):
+        return False
+    return await wait_for_timers(site_page.page, TIMERS_S)
 
 
 async def _rest(site_page: VerificationPage, now: CheckResults, left_s: float, *, briefly: bool) -> bool:

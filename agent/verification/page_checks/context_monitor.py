@@ -79,6 +79,12 @@ class ContextMonitor:
         """Return the open requests."""
         return tuple(self._build_request(each) for each in self._under_way)
 
+    def error_of(self, url: str) -> int | None:
+        """Return the status of 400 and above with which an address was answered in this step; None without one."""
+        said = self._redact(url)[:LONGEST]
+        answers = (each for each in self.answers if each.step_idx == self.step_idx and each.url == said)
+        return next((each.status for each in answers if each.status is not None), None)
+
     def of_step(self, step_idx: int) -> tuple[ConsoleLine, ...]:
         """Return the console lines of a step."""
         return tuple(each for each in self.console if each.step_idx == step_idx)

@@ -6,19 +6,32 @@ The kinds are defined in `kb_schema/expected_outcomes.py`. `outcome_resolution` 
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 from typing import Literal
 
+from playwright.async_api import Download
 from playwright.async_api import Error as DriverError
 
 from agent.page.condition_probes import evaluate_conditions
 from agent.page.page_problems import RefusedField, read_page_problems
+from agent.page.sought_texts import SoughtText
 from agent.playwright_locators.locator_proof import to_locator
+from agent.verification.page_checks.arrivals import find_no_arrival
+from agent.verification.page_checks.text_evidence import (
+    DIALOGS,
+    HEADINGS,
+    WITHIN,
+    Standing,
+    judge_not_shown,
+    judge_shown,
+)
 from agent.verification.page_checks.verification_page import VerificationPage
 from kb_schema.conditions import (
     BaseCondition,
@@ -50,12 +63,12 @@ from kb_schema.probes import (
 from kb_schema.selectors import Selector, css
 from kb_schema.verification import PlanCheck, PlanStep
 
-HEADINGS = 'h1, h2, h3, h4, h5, h6, [role="heading"]'
 NO_DIALOG = (
     "no such dialog is open: a dialog is an element of the role dialog or alertdialog, with aria-modal, or "
     "<dialog>; for another element write heading:TEXT or shows:TEXT"
 )
-DIALOGS = '[role="dialog"], [role="alertdialog"], dialog[open], [aria-modal="true"]'
+ENDED_S = 0.5
+"""How long a download that has begun may take to end before it is judged as far as it has come."""
 
 
 class LiteralScope:
@@ -132,7 +145,7 @@ class OutcomeQuery:
     lasting: bool = False
     """It may hold before the action has its effect, so it must still hold when all other checks do."""
     ask: OutcomeProbe | None = None
-    """A question that no probe can answer."""
+    """A question that no probe can answer; asked if the conditions hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,7 +317,16 @@ def _navigates_to(case: OutcomeCase) -> OutcomeQuery:
         conditions.append(TitleContains(type="title_contains", value=check.title))
     if check.heading is not None:
         conditions.append(DomContains(type="dom_contains", value=check.heading, selector=HEADINGS))
-    return OutcomeQuery(tuple(conditions), lasting=True)
+
+    async def ask(site_page: VerificationPage) -> Verdict:
+        problem = await find_no_arrival(site_page, check)
+        if problem is not None:
+            return held(False, problem)
+        if check.heading is None:
+            return held(True, f"the page is {site_page.path}")
+        return await judge_shown(site_page, SoughtText(check.heading, HEADINGS), "never", whole_words=False)
+
+    return OutcomeQuery(tuple(conditions), lasting=True, ask=ask)
 
 
 @register_outcome("stays_on_page")
@@ -324,34 +346,42 @@ def _title(case: OutcomeCase) -> OutcomeQuery:
 
 @register_outcome("heading")
 def _heading(case: OutcomeCase) -> OutcomeQuery:
-    return OutcomeQuery((DomContains(type="dom_contains", value=case.value, selector=HEADINGS),))
+    contains = DomContains(type="dom_contains", value=case.value, selector=HEADINGS)
+    return OutcomeQuery((contains,), ask=_ask_shown(case, "never", whole_words=False))
 
 
 @register_outcome("shows")
 def _shows(case: OutcomeCase) -> OutcomeQuery:
-    return OutcomeQuery((DomContains(type="dom_contains", value=case.value),))
+    return OutcomeQuery((DomContains(type="dom_contains", value=case.value),), ask=_ask_shown(case, "alone"))
 
 
 @register_outcome("not_shows")
 def _not_shows(case: OutcomeCase) -> OutcomeQuery:
-    return OutcomeQuery((_none(DomContains(type="dom_contains", value=case.value)),), lasting=True)
+    async def ask(site_page: VerificationPage) -> Verdict:
+        return await judge_not_shown(site_page, case.value)
+
+    return OutcomeQuery((_none(DomContains(type="dom_contains", value=case.value)),), lasting=True, ask=ask)
 
 
 @register_outcome("message")
 def _message(case: OutcomeCase) -> OutcomeQuery:
-    return OutcomeQuery((ShowsMessage(type="shows_message", text_contains=case.value),))
+    shows = ShowsMessage(type="shows_message", text_contains=case.value)
+    return OutcomeQuery((shows,), ask=_ask_shown(case, "always"))
 
 
 @register_outcome("dialog_opens")
 def _dialog_opens(case: OutcomeCase) -> OutcomeQuery:
     opened = DomElement(type="dom_element", selector=DIALOGS, text_contains=case.value)
+    shown = _ask_shown(case, "alone", whole_words=False)
 
     async def ask(site_page: VerificationPage) -> Verdict:
         said = [each.message for each in site_page.side_effects.answered_dialogs]
         if any(collapse_whitespace(case.value) in collapse_whitespace(each) for each in said):
             return held(True, f"the browser's dialog said {said[-1][:120]!r}")
         judged, _ = await evaluate_conditions(site_page.page, [opened], SCOPE)
-        return judged[0] if judged[0].status is not VerdictStatus.NOT_HELD else held(False, NO_DIALOG)
+        if judged[0].status is VerdictStatus.NOT_HELD:
+            return held(False, NO_DIALOG)
+        return await shown(site_page) if judged[0].held else judged[0]
 
     return OutcomeQuery(ask=ask)
 
@@ -365,13 +395,32 @@ def _dialog_closes(case: OutcomeCase) -> OutcomeQuery:
 @register_outcome("downloads")
 def _downloads(case: OutcomeCase) -> OutcomeQuery:
     async def ask(site_page: VerificationPage) -> Verdict:
-        names = [each.suggested_filename for each in site_page.side_effects.downloads]
-        if not names:
+        begun = site_page.side_effects.downloads
+        if not begun:
             return held(False, "nothing was downloaded")
-        fits = any(fnmatchcase(name, case.value or "*") for name in names)
-        return held(fits, f"downloaded {', '.join(names)[:200]}")
+        meant = [each for each in begun if fnmatchcase(each.suggested_filename, case.value or "*")]
+        problems = [await _find_loss(site_page, each) for each in meant]
+        if meant and all(problems):
+            return held(False, f"{meant[-1].suggested_filename[:120]} was not downloaded: {problems[-1]}")
+        names = ", ".join(each.suggested_filename for each in begun)
+        return held(bool(meant), f"downloaded {names[:200]}")
 
     return OutcomeQuery(ask=ask)
+
+
+async def _find_loss(site_page: VerificationPage, download: Download) -> str | None:
+    """Return why a download that began brings no file: the site's answer is an error, or it broke off. None if it does, as far as is known."""
+    status = site_page.monitor.error_of(download.url)
+    if status is not None:
+        return f"the site answered {status}"
+    asking = asyncio.ensure_future(download.failure())
+    done, _ = await asyncio.wait({asking}, timeout=ENDED_S)
+    if not done:
+        asking.cancel()
+        return None
+    with suppress(DriverError):  # the page is gone, and nothing more is known
+        return asking.result()
+    return None
 
 
 @register_outcome("no_console_errors")
@@ -389,6 +438,16 @@ def _judged(case: OutcomeCase) -> OutcomeQuery:
     """It is unknown here: `check_evaluation` asks the model when all other outcomes hold."""
     judged = JudgedText(type="judged", statement=case.value, judged_by="model")
     return OutcomeQuery((judged,), lasting=True)
+
+
+def _ask_shown(case: OutcomeCase, standing: Standing, *, whole_words: bool = True) -> OutcomeProbe:
+    """Return the question whether a person can see the outcome's text, and whether it is evidence of the press."""
+    sought = SoughtText(case.value, WITHIN[case.check.outcome.kind])
+
+    async def ask(site_page: VerificationPage) -> Verdict:
+        return await judge_shown(site_page, sought, standing, whole_words=whole_words)
+
+    return ask
 
 
 def _none(*conditions: Condition) -> Combined:

@@ -17,16 +17,17 @@ from agent.locators.page_index import IndexedElement, PageIndex
 from agent.locators.page_scan import scan_page
 from agent.page.live_selectors import resolve_selector
 from agent.page.secret_holders import is_value_hidden
+from agent.verification.page_checks.arrivals import NO_ARRIVAL
 from agent.verification.page_checks.check_evaluation import CheckResults, summarize_unmet_check
 from agent.verification.page_checks.element_discovery import is_message
 from agent.verification.page_checks.named_elements import find_other_words
 from agent.verification.page_checks.outcome_conditions import (
-    DIALOGS,
     OutcomeCase,
     read_element_state,
     read_refusal,
     without_name,
 )
+from agent.verification.page_checks.text_evidence import DIALOGS, NO_EVIDENCE, SEEN
 from agent.verification.page_checks.verification_page import VerificationPage
 from kb_schema.expected_outcomes import OUTCOMES
 from kb_schema.placeholders import find_secret_names
@@ -93,6 +94,7 @@ async def describe_difference(
         await _list_dialogs(site_page) if "dialog" in kind else (),
     )
     expected, received = _WORDINGS[kind](unmet) if kind in _WORDINGS else (case.check.outcome.said, evidence)
+    received = evidence if evidence.startswith(NO_EVIDENCE) else received
     if kind in ("focused", "selected", "invalid") and gone is None:
         received = await _read_state(unmet)
     found = OutcomeDifference(subject=subject, expected=expected, received=gone or received)
@@ -246,7 +248,10 @@ def _navigates_to(unmet: _UnmetCase) -> tuple[str, str]:
         or (check.title and f"title {_quote(check.title)}")
     )
     named = unmet.value if not proof or proof == unmet.value else f"{unmet.value} ({proof})"
-    return f"the page {named}", _describe_page(unmet)
+    received = _describe_page(unmet)
+    return f"the page {named}", f"{unmet.evidence}; {received}" if unmet.evidence.startswith(
+        NO_ARRIVAL
+    ) else received
 
 
 @_WORDINGS.register("stays_on_page")
@@ -283,6 +288,8 @@ def _not_shows(unmet: _UnmetCase) -> tuple[str, str]:
     texts = [_text_of(each) for each in unmet.index.elements if each.visible]
     wanted = " ".join(unmet.value.split()).casefold()
     said = sorted((each for each in texts if wanted in " ".join(each.split()).casefold()), key=len)
+    if not said and unmet.evidence.startswith(SEEN):
+        return f"no text {_quote(unmet.value)}", unmet.evidence
     return f"no text {_quote(unmet.value)}", f"the page shows {_quote(said[0] if said else unmet.value)}"
 
 

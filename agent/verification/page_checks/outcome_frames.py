@@ -12,15 +12,13 @@ from playwright.async_api import FrameLocator, Page
 
 from agent.locators.page_index import PageIndex, RootKind
 from agent.locators.page_scan import scan_page
-from agent.verification.page_checks.outcome_conditions import DIALOGS, HEADINGS
+from agent.verification.page_checks.text_evidence import WITHIN
 from agent.verification.page_checks.verification_page import VerificationPage
-from kb_schema.conditions import MESSAGE_REGIONS
 from kb_schema.verification import PlanCheck
 
 FramePath = tuple[str, ...]
 """CSS of the frames, the outermost first."""
 _ABSENT = frozenset({"not_shows", "dialog_closes"})
-_WITHIN = {"heading": HEADINGS, "message": MESSAGE_REGIONS, "dialog_opens": DIALOGS}
 
 
 async def find_outcome_frames(site_page: VerificationPage, check: PlanCheck) -> tuple[FramePath, ...]:
@@ -28,7 +26,7 @@ async def find_outcome_frames(site_page: VerificationPage, check: PlanCheck) -> 
     frames. Empty for other outcomes, and on a page without frames. Raises `PageGone`.
     """
     kind, value = check.outcome.kind, check.outcome.value
-    if kind not in _ABSENT and kind not in _WITHIN and kind != "shows":
+    if kind not in _ABSENT and kind not in WITHIN:
         return ()
     paths = list(dict.fromkeys(_list_frame_paths(await scan_page(site_page.page))))
     if kind in _ABSENT or not paths:
@@ -58,7 +56,7 @@ def _list_frame_paths(index: PageIndex) -> Iterator[FramePath]:
 
 
 async def _shows(root: Page | FrameLocator, kind: str, value: str | None) -> bool:
-    within = _WITHIN.get(kind)
+    within = WITHIN.get(kind)
     found = root.locator(within) if within else root.get_by_text(value or "")
     if within and value:
         found = found.filter(has_text=value)

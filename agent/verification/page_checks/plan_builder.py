@@ -174,7 +174,7 @@ class _PlanBuilder:
         site_page.begin(number, planned_actions.may_lead_anywhere(filled))
         await outcome_resolution.find_disappearing_elements(site_page, known, outcomes)
         if filled.action:
-            await planned_actions.record_page_before(site_page, filled)
+            await planned_actions.record_page_before(site_page, filled, outcomes)
             await planned_actions.perform_planned_action(site_page, step, site_page.policy.gate_s)
             await self._led_on(filled, outcomes)
         try:

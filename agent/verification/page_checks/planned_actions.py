@@ -6,6 +6,7 @@ Used while a plan is built (to see the next page) and while it is executed.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -24,6 +25,7 @@ from agent.redaction import REDACTED
 from agent.telemetry import span
 from agent.verification.page_checks.element_discovery import ENTRIES, list_visible_lines, needs_element
 from agent.verification.page_checks.overlay_dismissal import run_uncovered
+from agent.verification.page_checks.text_evidence import remember_texts
 from agent.verification.page_checks.verification_page import VerificationPage
 from kb_schema.action_calls import DialogAnswer
 from kb_schema.action_types import ACTION_TYPES, canonical
@@ -32,7 +34,7 @@ from kb_schema.fingerprints import Fingerprint
 from kb_schema.locator_expressions import Expression, to_source
 from kb_schema.selectors import Selector
 from kb_schema.url_patterns import resolve
-from kb_schema.verification import PlanStep, RequirementStep
+from kb_schema.verification import ExpectedOutcome, PlanStep, RequirementStep
 
 FIRST_ASKED = 12
 """Number of expressions that are tried first; those a person would write are among them."""
@@ -66,11 +68,17 @@ def may_lead_anywhere(intent: RequirementStep) -> ExpectedSideEffects:
     )
 
 
-async def record_page_before(site_page: VerificationPage, intent: RequirementStep) -> None:
-    """Record the page's state before an action; its texts, too, if a text is expected of a press. Raises `PageGone`."""
+async def record_page_before(
+    site_page: VerificationPage, intent: RequirementStep, outcomes: Sequence[ExpectedOutcome]
+) -> None:
+    """Record the page's state before an action; its texts, too, if a text is expected of a press. Raises `PageGone`.
+
+    `outcomes`: what is expected of it, values filled in.
+    """
     kind = ACTION_TYPES.get(canonical(intent.action) or "")
     pressing = kind is not None and not kind.idempotent
     await site_page.about_to_act(pressing=pressing)
+    await remember_texts(site_page, outcomes, pressing=pressing)
     expects_text = any(OUTCOMES[each.kind].quotes for each in intent.expected)
     site_page.lines_before = site_page.entries_before = frozenset()
     if pressing and expects_text:

@@ -146,7 +146,7 @@ async def _act(site_page: VerificationPage, step: PlanStep, heal_round: int) -> 
     took_s = 0.0
     if step.intent.action:
         await site_page.arrived()
-        await record_page_before(site_page, step.intent)
+        await record_page_before(site_page, step.intent, [each.outcome for each in step.checks])
         await _is_target_reachable(site_page, step)
         await require_named_row(site_page, step)
         await require_named_words(site_page, step)

@@ -36,7 +36,14 @@ from kb_schema.placeholders import fill, fill_unique, find_secret_names
 from kb_schema.probes import Verdict
 from kb_schema.selectors import Selector
 from kb_schema.url_patterns import origin_of, relative_path
-from kb_schema.verification import ConsoleLine, DismissedOverlay, NetworkRequest, PlanStep, RequirementStep
+from kb_schema.verification import (
+    ConsoleLine,
+    DismissedOverlay,
+    ExpectedOutcome,
+    NetworkRequest,
+    PlanStep,
+    RequirementStep,
+)
 
 M = TypeVar("M", bound=Model)
 AROUND_PX = 80
@@ -146,6 +153,8 @@ class VerificationPage:
     """Address and revision before the last action."""
     previous_changed: bool | None = None
     """Whether the previous step's action changed the page; None: unknown."""
+    expected: tuple[ExpectedOutcome, ...] = ()
+    """What is expected of the last action."""
     pressed: bool = False
     """The last action is one that should change the page, unlike filling a field."""
     judgements: TextJudgements | None = None

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from rapidfuzz import fuzz
 
+from agent.negations import is_negated
 from kb_schema.expected_outcomes import OUTCOMES
 from kb_schema.text_similarity import are_opposite, in_base_form, meaning_likeness, words_likeness
 from kb_schema.verification import ConsoleLine, FailureEvidence, FailureKind, NetworkRequest
@@ -54,7 +55,6 @@ _SAME_SENTENCE = 70
 """The likeness (0 to 100) from which a text is the expected one with another value in it."""
 _VARIES = re.compile(r"\d|\{")
 """A value in a text: a number, or a placeholder."""
-_NEGATED = re.compile(r"\b(no|not|never|none|nothing|without|\w+n't)\b", re.IGNORECASE)
 _SAME_WORDS = 0.5
 """An expected text and a refusal that share half their words are about the same thing."""
 
@@ -253,8 +253,11 @@ class StepFailureCase:
             return False
         if _VARIES.search(new) or expected.casefold() in new.casefold():
             return False
-        refuses = all(bool(sign.search(new)) == bool(sign.search(expected)) for sign in (_REFUSAL, _NEGATED))
-        return refuses and all(each in new for each in self.evidence.expected_data)
+        if bool(_REFUSAL.search(new)) != bool(_REFUSAL.search(expected)) or is_negated(new) != is_negated(
+            expected
+        ):
+            return False
+        return all(each in new for each in self.evidence.expected_data)
 
     @cached_property
     def says_another(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent.dangers.danger_words import find_danger_in_words
+from agent.dangers.danger_words import find_danger_in_words, normalize_text
 from agent.dangers.press_surroundings import PressSurroundings, find_harm_around, list_meant_options
 
 ASKING = {
@@ -45,6 +45,45 @@ def test_in_a_short_dialog_every_name_counts_that_does_not_decline(name):
     assert find_harm_around(name, asking) is not None
     for declines in ("Cancel", "No", "x", "Keep it", "Close dialog"):
         assert find_harm_around(declines, asking) is None
+
+
+READ_SO = [
+    "D e l e t e your account?",
+    "D.e.l.e.t.e your account?",
+    "De\u200bl\u00adete your account?",
+    "D\u0435l\u0435t\u0435 your account?",
+    "\u0501\u0435l\u0435t\u0435 your account?",
+    "\uff24\uff45\uff4c\uff45\uff54\uff45 your account?",
+]
+"""Spaced out, with invisible characters, with letters of other alphabets, wide."""
+
+
+@pytest.mark.parametrize("text", READ_SO)
+def test_a_word_is_read_as_it_looks(text):
+    for where in ("dialog", "layers", "title", "described", "beside"):
+        assert find_harm_around("Next", PressSurroundings(**{where: text})) is not None, where
+    assert find_danger_in_words(text.split(" your")[0], pressed=True) is not None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\u0423\u0434\u0430\u043b\u0438\u0442\u044c",
+        "Διαγραφή",
+        "\u0421\u043e\u0440\u0430",
+        "kald\u0131r",
+        "A / B / C",
+        "x y",
+    ],
+)
+def test_words_of_other_alphabets_stay_as_they_are(text):
+    assert normalize_text(text) == text
+
+
+def test_the_layer_beside_counts_only_if_it_asks():
+    assert find_harm_around("Next", PressSurroundings(beside="Deleted vessels")) is None
+    assert find_harm_around("Cancel", PressSurroundings(beside="Delete it?")) is None
+    assert find_harm_around("Next", PressSurroundings(beside="Delete it?")) is not None
 
 
 def test_names_in_a_long_text_and_words_that_only_begin_alike_are_no_harm():

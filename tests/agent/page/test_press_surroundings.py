@@ -78,14 +78,85 @@ async def test_what_is_laid_over_the_page_is_told_also_if_nothing_says_that_it_i
     assert (await _ask(page, "#go"))["layers"] == layers
 
 
+FIXED = "position:fixed;right:0;top:0;width:250px;height:90px;background:#fff;margin:0"
+QUESTION = "Delete your account?"
+OUT = "<script>document.currentScript.previousElementSibling.attachShadow({mode: 'MODE'}).innerHTML = '<h4>Delete your account?</h4><slot></slot>'</script>"
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        f"<style>.g::before{{content:'{QUESTION}'}}</style><div class=g style='{FIXED}'><button id=go>Next</button></div>",
+        f"<div style='{FIXED}'><img alt='{QUESTION}'><button id=go>Next</button></div>",
+        f"<div style='{FIXED}'><img title='{QUESTION}'><button id=go>Next</button></div>",
+        f"<div style='{FIXED}'><svg><title>{QUESTION}</title></svg><button id=go>Next</button></div>",
+        f"<div style='{FIXED}'><input readonly value='{QUESTION}'><button id=go>Next</button></div>",
+        f"<div style='{FIXED}'><button id=go>Next</button></div>{OUT.replace('MODE', 'open')}",
+        f"<div style='{FIXED}'><button id=go>Next</button></div>{OUT.replace('MODE', 'closed')}",
+        f"<div style='{FIXED}'>De<wbr>lete your acc&shy;ount?<button id=go>Next</button></div>",
+        f"<div style='{FIXED}'><span>D</span><span>elete</span> your account?<button id=go>Next</button></div>",
+        f"<div style='position:sticky;bottom:0;background:#fff'>{QUESTION}<button id=go>Next</button></div>",
+        f"<div style='position:relative;top:-30px;background:#fff'>{QUESTION}<button id=go>Next</button></div>",
+        f"<div style='transform:translate(10px,-30px);background:#fff'>{QUESTION}<button id=go>Next</button></div>",
+        f"<div style='margin-top:-30px;position:relative;background:#fff'>{QUESTION}<button id=go>Next</button></div>",
+    ],
+    ids=["generated", "picture", "title", "drawing", "field", "slot", "closed root", "broken", "split", "sticky", "relative", "transform", "margin"],
+)  # fmt: skip
+async def test_a_layer_is_read_as_a_person_reads_it(page, around):
+    page_text = "<p>Vessels of the harbour, a line each</p>" * 60
+    await show(page, f"<!doctype html><body style='margin:0'>{page_text}{around}")
+    await page.locator("#go").scroll_into_view_if_needed()
+    told = await _ask(page, "#go")
+    assert (told["layers"] or told["beside"]) == QUESTION
+
+
+@pytest.mark.parametrize(
+    ("frame", "inside"),
+    [
+        ("", f"<h2>{QUESTION}</h2><button id=go>Next</button>"),
+        (f"title='{QUESTION}'", "<button id=go>Next</button>"),
+    ],
+    ids=["text", "title"],
+)
+async def test_a_frame_that_is_laid_over_the_page_is_read(page, frame, inside):
+    await show(
+        page, f"<!doctype html><p>Vessels</p><iframe {frame} style='{FIXED}' srcdoc='{inside}'></iframe>"
+    )
+    selector = json.dumps({"strategies": [{"type": "css", "value": "#go"}], "frame": "iframe"})
+    told = await in_page_library.call(page, "pressSurroundings", selector, False)
+    assert told["layers"] == QUESTION
+
+
+async def test_a_question_in_the_layer_next_to_it_is_told(page):
+    await show(
+        page,
+        f"""<!doctype html><p>Vessels</p><div style='position:fixed;left:300px;top:100px;width:250px;height:30px'>{QUESTION}</div>
+        <div style='position:fixed;left:300px;top:132px;width:250px;height:60px'><button id=go>Next</button></div>
+        <div style='position:fixed;left:300px;top:400px;width:250px;height:60px'>Remove it?</div>""",
+    )
+    told = await _ask(page, "#go")
+    assert (told["layers"], told["beside"]) == ("", QUESTION)
+
+
+async def test_what_is_hidden_in_a_layer_or_in_its_place_on_the_page_is_not_told(page):
+    await show(
+        page,
+        f"""<!doctype html><header>Vessels</header><main style='position:relative;background:#fff'>{QUESTION}<button id=go>Next</button></main>
+        <div style='{FIXED}'><p hidden>{QUESTION}</p><button id=other>Next</button></div>""",
+    )
+    assert (await _ask(page, "#go"))["layers"] == ""
+    assert (await _ask(page, "#other"))["layers"] == ""
+
+
 async def test_a_dialog_that_owns_a_button_elsewhere_and_a_description_are_told(page):
     await show(
         page,
         """<div role=dialog aria-owns="a b" aria-label="Delete your account?"></div><p id=b><button id=go>OK</button></p>
-        <button id=more aria-describedby=dd>More</button><p id=dd>Deletes everything</p>""",
+        <button id=more aria-describedby=dd>More</button><button id=less aria-details=dd>Less</button><p id=dd>Deletes everything</p>""",
     )
     assert (await _ask(page, "#go"))["dialog"] == "Delete your account?"
     assert (await _ask(page, "#more"))["described"] == "Deletes everything"
+    assert (await _ask(page, "#less"))["described"] == "Deletes everything"
 
 
 async def _ask(page, css):

@@ -1,0 +1,173 @@
+"""What of a text on the page is evidence: a person can see it, and it did not stand there before the press."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent.page.sought_texts import SoughtText, find_in_foreign_frames, find_texts, remember_standing
+from tests.support.pages import SITE, show
+
+TALL = "<p style='height:2000px'></p>"
+UNSEEN = {
+    "opacity": "<p style='opacity:0'>Saved</p>",
+    "opacity around": "<div style='opacity:.3'><div style='opacity:.2'><p>Saved</p></div></div>",
+    "filter": "<p style='filter:opacity(0)'>Saved</p>",
+    "mask": "<p style='-webkit-mask:linear-gradient(transparent,transparent)'>Saved</p>",
+    "white on white": "<p style='color:#fff'>Saved</p>",
+    "near its ground": "<div style='background:#336'><p style='color:#343668'>Saved</p></div>",
+    "transparent": "<p style='color:transparent'>Saved</p>",
+    "transparent fill": "<p style='-webkit-text-fill-color:transparent'>Saved</p>",
+    "off the page": "<p style='position:absolute;left:-9999px'>Saved</p>",
+    "moved away": "<p style='transform:translateX(-3000px)'>Saved</p>",
+    "fixed outside": "<p style='position:fixed;top:2000px'>Saved</p>",
+    "indented away": "<p style='text-indent:-9999px;overflow:hidden;white-space:nowrap'>Saved</p>",
+    "clip path": "<p style='clip-path:inset(50%)'>Saved</p>",
+    "for screen readers": "<p style='position:absolute;clip:rect(0,0,0,0);width:1px;height:1px;overflow:hidden'>Saved</p>",
+    "zero height": "<div style='height:0;overflow:hidden'><p>Saved</p></div>",
+    "no size": "<p style='font-size:0'>Saved</p>",
+    "one pixel": "<p style='font-size:1px'>Saved</p>",
+    "covered": "<div style='position:relative'><p>Saved</p><div style='position:absolute;inset:0;background:#fff'></div></div>",
+    "covered without presses": "<div style='position:relative'><p>Saved</p><div style='position:absolute;inset:0;background:#fff;"
+    "pointer-events:none'></div></div>",
+    "covered by a gradient": "<div style='position:relative'><p>Saved</p><div style='position:absolute;inset:0;"
+    "background:linear-gradient(#fff,#eee)'></div></div>",
+    "covered further down": f"{TALL}<div style='position:relative'><p>Saved</p><div style='position:absolute;inset:0;background:#fff'></div></div>",
+    "covered by the whole window": "<p>Saved</p><div style='position:fixed;inset:0;background:#fff'></div>",
+    "behind its ground": "<div style='background:#fff;position:relative;z-index:0'><div style='background:#eee'>"
+    "<p style='position:relative;z-index:-1'>Saved</p></div></div>",
+    "covered in a shadow root": "<div id=s></div><script>s.attachShadow({mode:'open'}).innerHTML = `<div style='position:relative'>"
+    "<p>Saved</p><div style='position:absolute;inset:0;background:#fff'></div></div>`</script>",
+    "white in a frame": "<iframe srcdoc=\"<p style='color:#fff'>Saved</p>\"></iframe>",
+}  # fmt: skip
+SEEN = {
+    "plain": "<p>Saved</p>",
+    "grey": "<p style='color:#bbb'>Saved</p>",
+    "faded": "<p style='opacity:.5'>Saved</p>",
+    "further down": f"{TALL}<p>Saved</p>",
+    "further right": "<p style='position:absolute;left:3000px'>Saved</p>",
+    "scrolled away": f"<div style='height:100px;overflow:auto'>{TALL}<p>Saved</p></div>",
+    "scrolled away in a hidden body": f"<style>body{{overflow:hidden}}</style>{TALL}<p>Saved</p>",
+    "white on a dark row": "<table><tr style='background:#333;color:#fff'><td>Saved</td></tr></table>",
+    "white on a dark element beside": "<div style='position:relative'><div style='position:absolute;inset:0;background:#000'></div>"
+    "<p style='position:relative;color:#fff'>Saved</p></div>",
+    "white on a picture": "<div style='position:relative'><img style='position:absolute;inset:0;width:100%;height:100%' "
+    "src='data:image/svg+xml,<svg xmlns=\"http://www.w3.org/2000/svg\"/>'><p style='position:relative;color:#fff'>Saved</p></div>",
+    "white on generated ground": "<style>div{position:relative;z-index:0}div::before{content:'';position:absolute;inset:0;"
+    "background:#000;z-index:-1}</style><div><p style='color:#fff'>Saved</p></div>",
+    "white with a shadow": "<p style='color:#fff;text-shadow:0 0 3px #000'>Saved</p>",
+    "in a gradient": "<p style='background:linear-gradient(red,blue);-webkit-background-clip:text;color:transparent'>Saved</p>",
+    "in a drawing": "<svg><rect width=99 height=40></rect><text y=20 fill='#fff'>Saved</text></svg>",
+    "black on black scheme": "<style>:root{color-scheme:dark}</style><p>Saved</p>",
+    "cut off at its end": "<p style='width:60px;overflow:hidden;text-overflow:ellipsis;white-space:nowrap'>Saved</p>",
+    "presses go through it": "<p style='pointer-events:none'>Saved</p>",
+    "caption over a picture": "<div style='position:relative'><img width=200 height=50 style='background:#000'>"
+    "<span style='position:absolute;left:5px;top:5px;pointer-events:none;color:#fff'>Saved</span></div>",
+    "behind a banner": "<p style='margin-top:600px'>Saved</p><div style='position:fixed;bottom:0;left:0;right:0;height:200px;background:#fff'></div>",
+    "behind a dialog": "<p>Saved</p><dialog id=d style='inset:0;width:100%;height:100%;margin:0'>Ready</dialog><script>d.showModal()</script>",
+    "behind a veil": "<p>Saved</p><div style='position:fixed;inset:0;background:#0008'></div>",
+    "of inline parts": "<p>Sa<b>v</b>ed</p>",
+    "without a box of its own": "<div style='display:contents'>Saved</div>",
+    "of a slot": "<div id=s>Saved</div><script>s.attachShadow({mode:'open'}).innerHTML = '<p><slot></slot></p>'</script>",
+    "in a frame": "<iframe srcdoc='<p>Saved</p>'></iframe>",
+    "chosen": "<select><option>Saved</option><option>Other</option></select>",
+    "on a button": "<button disabled>Saved</button>",
+    "on an input button": "<input type=submit value=Saved>",
+    "inert": "<p inert>Saved</p>",
+    "flowing over": "<div style='height:0'><p>Saved</p></div>",
+    "in columns": "<div style='columns:3'><p>One</p><p>Saved</p><p>Three</p></div>",
+    "turned": "<p style='writing-mode:vertical-rl'>Saved</p>",
+    "oklch": "<p style='color:oklch(60% 0.2 30)'>Saved</p>",
+}  # fmt: skip
+SAYS = {
+    "generated": "<style>p::before{content:'Sav'}p::after{content:'ed'}</style><p></p>",
+    "generated from an attribute": "<style>p::after{content:attr(title)}</style><p title=Saved></p>",
+    "closed root": "<p id=z></p><script>z.attachShadow({mode:'closed'}).innerHTML='Saved'</script>",
+    "closed root in an open one": "<p id=z></p><script>z.attachShadow({mode:'open'}).innerHTML='<p></p>';"
+    "z.shadowRoot.firstChild.attachShadow({mode:'closed'}).innerHTML='Saved'</script>",
+    "read-only": "<input readonly value=Saved>",
+    "disabled": "<textarea disabled>Saved</textarea>",
+    "zero width": "<p>Sa&#8203;v&shy;ed</p>",
+    "word break": "<p>Sa<wbr>ved</p>",
+}  # fmt: skip
+NOT_SAID = {
+    "an entry": "<input value=Saved>",
+    "a secret": "<input type=password readonly value=Saved>",
+    "a script": "<script>var Saved</script>",
+    "hidden": "<p hidden>Saved</p>",
+    "closed": "<details><summary>More</summary>Saved</details>",
+    "another option": "<select><option>Other</option><option>Saved</option></select>",
+    "two words": "<p>Sa</p><p>ved</p>",
+}
+
+
+async def _unseen(page, **how):
+    [found] = await find_texts(page, [SoughtText("Saved", **how)])
+    return [each.unseen for each in found]
+
+
+@pytest.mark.parametrize("html", UNSEEN.values(), ids=UNSEEN)
+async def test_a_text_that_nobody_can_see_is_told_with_the_reason(page, html):
+    await show(page, f"<!doctype html>{html}")
+    assert all(await _unseen(page))
+
+
+@pytest.mark.parametrize("html", SEEN.values(), ids=SEEN)
+async def test_a_text_that_a_person_can_see_is_seen(page, html):
+    await show(page, f"<!doctype html>{html}")
+    assert None in await _unseen(page)
+    assert await page.evaluate("[scrollX, scrollY, document.adoptedStyleSheets.length]") == [0, 0, 0]
+
+
+@pytest.mark.parametrize("html", SAYS.values(), ids=SAYS)
+async def test_what_is_drawn_is_found_wherever_it_comes_from(page, html):
+    await show(page, f"<!doctype html>{html}")
+    assert None in await _unseen(page, fixed=True)
+
+
+@pytest.mark.parametrize("html", NOT_SAID.values(), ids=NOT_SAID)
+async def test_what_is_not_drawn_is_not_found(page, html):
+    await show(page, f"<!doctype html>{html}")
+    assert await _unseen(page, fixed=True) == []
+
+
+async def test_a_place_has_the_rest_of_its_block_beside_it(page):
+    await show(page, "<p>Now</p><p>Not <b>Saved</b>, sorry</p><p>Later</p>")
+    [[place]] = await find_texts(page, [SoughtText("Saved")])
+    assert (place.before, place.after.rstrip(), place.said) == ("Not ", ", sorry", "Not Saved, sorry")
+
+
+@pytest.mark.parametrize(
+    ("change", "stood"),
+    [
+        ("", True),
+        ("o.textContent = 'Saved'", False),
+        ("o.firstChild.data = 'Saved'", False),
+        ("o.hidden = true; setTimeout(() => o.hidden = false, 30)", False),
+        ("o.className = 'x'", True),
+        ("const it = o; it.remove(); document.body.append(it)", False),
+    ],
+    ids=["nothing", "written anew", "same node", "hidden for a while", "styled", "moved"],
+)
+async def test_what_stood_there_before_the_press_is_told(page, change, stood):
+    await show(page, "<p id=o>Saved</p><p hidden id=h>Saved</p>")
+    await remember_standing(page, [SoughtText("Saved")])
+    await page.evaluate(f"async () => {{ {change}; await new Promise((done) => setTimeout(done, 60)) }}")
+    [places] = await find_texts(page, [SoughtText("Saved")])
+    assert [each.stood for each in places] == [stood]
+
+
+async def test_what_could_not_be_seen_before_the_press_did_not_stand_there(page):
+    await show(page, "<p id=o style='opacity:0'>Saved</p>")
+    await remember_standing(page, [SoughtText("Saved")])
+    await page.evaluate("o.style.opacity = 1")
+    [[place]] = await find_texts(page, [SoughtText("Saved")])
+    assert (place.unseen, place.stood) == (None, False)
+
+
+async def test_frames_of_other_origins_are_read(page):
+    other = "http://other.test/"
+    await page.route(other, lambda route: route.fulfill(body="<p>Error</p>", content_type="text/html"))
+    await show(page, f"<iframe src='{other}'></iframe><iframe hidden src='{other}'></iframe>")
+    assert page.url.startswith(SITE)
+    found = await find_in_foreign_frames(page, SoughtText("Error"))
+    assert [(each.said, each.unseen) for each in found] == [("Error", None)]
