@@ -11,6 +11,17 @@ LONGEST = 300
 """Characters of one text of a plan."""
 
 
+class ControlChange(BaseModel):
+    """A control that says by its own name, state or number that the job is done: `Follow` becomes `Following`, a star is pressed."""
+
+    control: str
+    """What it is called before, or what its icon stands for."""
+    beside: list[str] = Field(default_factory=list, max_length=3)
+    """Texts of the sentence that its card or row has, or the heading of its page."""
+    on: bool = True
+    """Whether it is pressed, or counts one more, when the job is done; False: no longer, or one less."""
+
+
 class SentencePlan(BaseModel):
     """What a model answers; texts that are too long are cut off, unknown ids and unfounded evidence are dropped."""
 
@@ -26,11 +37,14 @@ class SentencePlan(BaseModel):
     gone_when_done: list[str] = Field(default_factory=list, max_length=5)
     on_when_done: list[str] = Field(default_factory=list, max_length=5)
     off_when_done: list[str] = Field(default_factory=list, max_length=5)
+    changed_when_done: list[ControlChange] = Field(default_factory=list, max_length=5)
 
     @property
     def evidence(self) -> list[str]:
         """Return the texts of the sentence that show that the job is done."""
-        return [*self.shown_when_done, *self.gone_when_done, *self.on_when_done, *self.off_when_done]
+        texts = [*self.shown_when_done, *self.gone_when_done, *self.on_when_done, *self.off_when_done]
+        beside = [text for each in self.changed_when_done for text in each.beside]
+        return list(dict.fromkeys([*texts, *beside]))
 
     @property
     def named_screens(self) -> tuple[str, ...]:
@@ -51,10 +65,17 @@ class SentencePlan(BaseModel):
             ("done when the page no longer shows", self.gone_when_done),
             ("done when it is on", self.on_when_done),
             ("done when it is off", self.off_when_done),
+            ("done when it says so itself", list(map(describe_change, self.changed_when_done))),
         ):
             if texts:
                 lines.append(f"{what}: {', '.join(texts)}")
         return "\n".join(lines) or "no steps"
+
+
+def describe_change(change: ControlChange) -> str:
+    """Return a control that changes in words."""
+    beside = f" beside {' and '.join(map(repr, change.beside))}" if change.beside else ""
+    return f"{change.control!r}{beside} is {'pressed' if change.on else 'no longer pressed'}, or called otherwise"
 
 
 def fold(text: str) -> str:

@@ -19,6 +19,8 @@ from agent.dangers.press_surroundings import (
     find_harm_around,
     find_harm_in_choice,
 )
+from agent.locators.control_cards import NO_CARD, ControlCard
+from agent.locators.control_names import call_control, is_switch
 from agent.locators.page_index import IndexedElement
 from agent.sentences.sentence_words import SMALL, stem
 from kb_schema.explorations import Danger
@@ -37,6 +39,8 @@ VALUES = "values"
 ELSEWHERE = "elsewhere"
 """The name by which one of several controls that are called alike is allowed, though another one stands beside a text of the
 sentence."""
+FEWEST_TEXTS = 2
+"""Texts of an entry."""
 SHORTEST = 2
 """Characters of a text that tells which of several controls is meant."""
 _QUOTED = re.compile(r"\"([^\"]+)\"|'([^']+)'")
@@ -105,8 +109,8 @@ STEPPING = frozenset(
 
 LEADING = frozenset({"button", "link", "tab", "menuitem"})
 """Roles of controls that take no text, whatever they are called."""
-SWITCH_CLASSES = frozenset({"switch", "toggle", "checkbox"})
-"""Parts of class names by which a control without words is taken for a switch."""
+ENTRIES = frozenset({None, "link", "row", "listitem", "article", "gridcell", "cell", "group", "treeitem"})
+"""Roles of what may be an entry of several texts, such as a card or a row. Of other controls each word counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +149,9 @@ class ActPermissions:
         value: str | None,
         url: str,
         around: PressSurroundings = NOTHING_AROUND,
+        card: ControlCard = NO_CARD,
     ) -> ActJudgement:
-        """Return whether the act may be done on that element of the page at `url`."""
+        """Return whether the act may be done on that element of the page at `url`. `card`: what is around and in it."""
         names = _list_names(element)
         name = names[0] if names else ""
         leads = (
@@ -156,7 +161,7 @@ class ActPermissions:
             return ActJudgement(f"{name or 'a field'!r} takes a secret or a file: a person has to fill it in")
         if action in ENTERS:
             return self._judge_entry(name, action, value)
-        return self._judge_press(element, names, url, around) if action in PRESSES else MAY
+        return self._judge_press(element, names, url, around, card) if action in PRESSES else MAY
 
     def judge_place(self, name: str, here: str, others: Sequence[str]) -> ActJudgement:
         """Return whether one of several controls that are called alike may be pressed: another one may stand beside a text that
@@ -186,7 +191,12 @@ class ActPermissions:
         self.allowed = {*self.allowed, fold(name)}
 
     def _judge_press(
-        self, element: IndexedElement, names: list[str], url: str, around: PressSurroundings
+        self,
+        element: IndexedElement,
+        names: list[str],
+        url: str,
+        around: PressSurroundings,
+        card: ControlCard,
     ) -> ActJudgement:
         name = names[0] if names else ""
         harm = _find_harm(element, names, around)
@@ -196,12 +206,26 @@ class ActPermissions:
         if beside:  # a control without words
             return self._ask(f"the sentence does not imply to press what is after {beside!r}", beside, beside)
         unsaid = sorted(_content(name) - self._implied() - NEUTRAL)
-        if unsaid or not _content(name):
+        if (unsaid or not _content(name)) and not self._names_entry(element, card):
             words_of = f" ({', '.join(unsaid)})" if unsaid else ""
             return self._ask(f"the sentence does not imply to press {name!r}{words_of}", name, name)
         if _press_key(element, url) in self._pressed and not _content(name) <= STEPPING:
             return self._ask(f"{name!r} was pressed here already", REPEATS, name)
         return MAY
+
+    def _names_entry(self, element: IndexedElement, card: ControlCard) -> bool:
+        """Whether it is an entry of several texts, such as a card or a row, of which the sentence or plan has one whole, as its title.
+
+        Its other lines are details. Each word of a button counts, and of what has one line only.
+        """
+        if element.role not in ENTRIES or element.tag in ("button", "input") or len(card.own) < FEWEST_TEXTS:
+            return False
+        said = [
+            fold(each)
+            for each in (self.sentence, *self.plan.controls, *self.plan.entered, *self.values.values())
+        ]
+        titles = [fold(each) for each in card.own if len(_content(each) - NEUTRAL) > 0]
+        return any(_stands_in(title, each) for title in titles for each in said)
 
     def _judge_entry(self, name: str, action: str, value: str | None) -> ActJudgement:
         harm = _find_harm_in_entry(name, action, value)
@@ -247,23 +271,18 @@ def _content(text: str) -> frozenset[str]:
 def _list_names(element: IndexedElement) -> list[str]:
     """Return all that the control is called; what a person reads first."""
     attributes = element.attributes
-    called = [element.label, element.name, element.text, element.placeholder, element.icon]
+    called = [
+        call_control(element),
+        element.label,
+        element.name,
+        element.text,
+        element.placeholder,
+        element.icon,
+    ]
     called += [attributes.get(each, "") for each in ("title", "value", "alt", "aria-label")]
     names = list(dict.fromkeys(each.strip() for each in called if each.strip()))
     beside = element.near.before.strip()
-    return [beside] if not names and beside and _is_switch(element) else names
-
-
-def _is_switch(element: IndexedElement) -> bool:
-    """Whether it turns something on and off, by its role or its classes: the text beside it says what. Other controls without
-    words may do anything, for example delete what the text names.
-    """
-    return element.role in ("switch", "checkbox") or not list_class_parts(element).isdisjoint(SWITCH_CLASSES)
-
-
-def list_class_parts(element: IndexedElement) -> set[str]:
-    """Return the words of the class names of an element, folded."""
-    return {part for each in element.classes for part in re.split(r"[-_]", each.casefold())}
+    return [beside] if not names and beside and is_switch(element) else names
 
 
 def _press_key(element: IndexedElement, url: str) -> tuple[str, str]:

@@ -51,6 +51,7 @@ from tests.support.demonstrated_models import (
     Policy,
     build_plan,
     find_changed_texts,
+    find_control_change,
     find_switches,
     read_demonstration,
 )
@@ -264,11 +265,17 @@ class WordJobMeasurement:
                 if word.sentence or shown or gone
                 else find_switches(steps, instance.given.values(), word.say(instance))
             )
+            told = [each for each in instance.given.values() if each and each in word.say(instance)]
+            changed = (
+                []
+                if word.sentence or shown or gone or any(switches)
+                else find_control_change(session, steps, told, word.say(instance))
+            )
             plan = build_plan(
                 steps, name=word.job.name.replace("_", " "), start=start, shown=shown, gone=gone,
-                on=switches[0], off=switches[1],
+                on=switches[0], off=switches[1], changed=changed,
             )  # fmt: skip
-            known.append(KnownJob(word.say(instance), plan, steps))
+            known.append(KnownJob(word.say(instance), plan, steps, tuple(told) if not word.sentence else ()))
         return states, known
 
     async def _look(self, word: WordJob) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agent.dangers.press_surroundings import PressSurroundings, find_harm_around
+from agent.locators.control_cards import ControlCard
 from agent.locators.page_index import ElementBox, IndexedElement, Neighbours
 from agent.sentence_runs.act_permissions import ActPermissions
 from kb_schema.sentence_plans import SentencePlan
@@ -221,3 +222,38 @@ def test_an_option_or_a_box_that_does_harm_by_its_words_needs_a_yes_whatever_the
 def test_settings_texts_and_other_options_of_the_sentence_ask_nothing(label, action, value):
     told = f"{SENTENCE}, {label}: {value}"
     assert ActPermissions(told, PLAN).judge(control(label, role="combobox"), action, value, PAGE).may
+
+
+def entry(*lines, role=None, tag="div"):
+    text = " ".join(lines)
+    element = control("", role)._replace(tag=tag, name=text, text=text, clickable=True)
+    return element, ControlCard(None, (), lines)
+
+
+@pytest.mark.parametrize(
+    ("lines", "role", "tag", "may"),
+    [
+        (("AM", "Ada", "Speaks German"), None, "div", True),
+        (("New agent", "Costs a licence"), "link", "a", True),
+        (("AM", "Ada Lovelace", "Speaks German"), None, "div", False),
+        (("Ada", "Speaks German"), "button", "button", False),
+        (("Ada", "Speaks German"), None, "button", False),
+        (("Ada speaks German",), None, "div", False),
+        (("Ada", "Delete it"), None, "div", False),
+        (("7", "Speaks German"), None, "div", False),
+        (("New", "Speaks German"), None, "div", False),
+    ],
+)
+def test_an_entry_of_several_lines_is_named_by_one_of_them_and_a_button_by_all_its_words(
+    lines, role, tag, may
+):
+    element, card = entry(*lines, role=role, tag=tag)
+    assert ActPermissions(SENTENCE, PLAN).judge(element, "click", None, PAGE, card=card).may is may
+
+
+@pytest.mark.parametrize(
+    ("deed", "may"), [("createAgent", True), ("shareAgent", False), ("deleteAgent", False)]
+)
+def test_an_icon_is_judged_by_what_the_markup_calls_it(deed, may):
+    icon = control("", data_action=deed)._replace(icon="drawing 3905499673")
+    assert judge(icon).may is may
