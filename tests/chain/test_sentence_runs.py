@@ -20,7 +20,7 @@ from agent.sentence_runs.sentence_run import SentenceBudget, SentenceRun
 from kb_schema.run_records import RunStatus
 from kb_schema.sentence_plans import SentencePlan
 from tests.support import warm
-from tests.support.model_policies import follow, page_of
+from tests.support.model_policies import follow, page_of, wants_plan
 from tests.support.model_server import Answer, Asked, serve_model
 
 pytestmark = pytest.mark.sampled(0.5)
@@ -167,6 +167,51 @@ async def test_a_box_that_stood_so_before_is_no_evidence(session, site):
     done = await do(session, "Turn on the Fog horn", plan, twice)
     assert done.status is RunStatus.UNVERIFIED
     assert "no page showed it otherwise before" in done.hint
+
+
+CREW = """<div class=crew>{cards}</div><script>for (const each of document.querySelectorAll('.crew button'))
+  each.onclick = () => fetch('/follow?' + each.dataset.name, {{method: 'POST'}}).then(() => {{ each.textContent = 'Following'; }});</script>"""
+MATE = "<div class=mate><b>{name}</b><p>Sails</p><button data-name={name}>{follow}</button></div>"
+
+
+@pytest.mark.parametrize(
+    ("pressed", "keeps", "status"),
+    [("Bo", True, RunStatus.SUCCESS), ("Bo", False, RunStatus.UNVERIFIED), ("Ada", True, RunStatus.NEEDS_PERSON)],
+)
+async def test_a_button_that_says_itself_that_it_was_pressed_is_evidence(
+    session, site, pressed, keeps, status
+):
+    """`keeps`: the application stores what it accepted."""
+    told: list[str] = []
+
+    async def follow_mate(route):
+        told.append(route.request.url.partition("?")[2])
+        await route.fulfill(status=200, body="")
+
+    async def quay(route):
+        answer = await route.fetch()
+        kept = told if keeps else []
+        cards = "".join(
+            MATE.format(name=name, follow="Following" if name in kept else "Follow") for name in ("Ada", "Bo")
+        )
+        await route.fulfill(response=answer, body=await answer.text() + CREW.format(cards=cards))
+
+    await session.page.route("**/quay**", quay)
+    await session.page.route("**/follow**", follow_mate)
+    plan = {"start_screen": "quay", "controls": ["Follow"]}
+    plan["changed_when_done"] = [{"control": "Follow", "beside": ["Bo"]}]
+
+    def policy(asked):
+        if wants_plan(asked) or told:
+            return Answer(tool={"kind": "done"})
+        line = next(each for each in page_of(asked).splitlines() if f'"Follow" @ after {pressed}' in each)
+        return Answer(tool={"kind": "act", "element": line.split()[0], "action": "click"})
+
+    done = await do(session, "Follow Bo", plan, policy)
+    assert done.status is status, (done.hint, done.error)
+    assert told == (["Bo"] if pressed == "Bo" else [])  # beside Ada it needs a yes
+    if not keeps:
+        assert "does not show it: 'Follow' beside 'Bo'" in done.hint
 
 
 async def test_a_message_that_names_what_was_deleted_does_not_hide_that_it_is_gone(session, site):
@@ -404,9 +449,9 @@ async def test_whatever_a_model_answers_the_run_is_bounded_and_does_nothing_twic
 
 
 async def do(session, sentence, plan, acts, *, allowed=(), calls=100, budget=None):
-    """Run a job in this process with a model that follows the acts."""
+    """Run a job in this process with a model that follows the acts, or with that policy."""
     parsed = SentencePlan.model_validate(plan)
-    policy = follow(plan, acts)
+    policy = acts if callable(acts) else follow(plan, acts)
     with serve_model(policy) as server:
         model = ModelInferencer(
             server.openai, meter=ModelMeter(ModelBudget(calls=calls)), redact=session.context.redact
