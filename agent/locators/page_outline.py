@@ -270,7 +270,8 @@ def _row_name(row: IndexedRegion | None) -> str:
 
 def _key(index: PageIndex, element: IndexedElement) -> RefKey:
     regions = [each.name for each in index.regions_of(element) if each.name]
-    return (index.url.partition("#")[0], element.tag, element.role or "", element.name, *regions[:2])
+    name = element.name or call_control(element)  # what is only clickable has no accessible name
+    return (index.url.partition("#")[0], element.tag, element.role or "", name, *regions[:2])
 
 
 def _list_further_rows(index: PageIndex, rows: int, wanted: Sequence[str]) -> set[int]:

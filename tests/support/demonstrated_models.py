@@ -373,9 +373,9 @@ def _rate(step: ShownStep, role: str, name: str, rest: str) -> float:
     if not (step.names or step.row):
         return 1.0 if role == step.role and not name else 0.0
     row = _fold(rest.partition("@ row ")[2].partition(" @ ")[0] or rest.partition("@ after ")[2])
-    texts = [_fold(each) for each in (*step.row, *step.names)]
-    in_row = bool(row) and any(each and (each.startswith(row) or row.startswith(each)) for each in texts)
     said = _fold(name)
+    texts = [text for each in (*step.row, *step.names) if (text := _fold(each)) and text != said]
+    in_row = bool(row) and any(each.startswith(row) or row.startswith(each) for each in texts)
     called = max(
         (_alike(said, _fold(each)) - 0.05 * at for at, each in enumerate(step.names) if said and each),
         default=0.0,

@@ -97,3 +97,12 @@ async def test_cards_without_a_wanted_text_are_counted_where_all_would_be_too_lo
     assert outline.left_out == 0
     assert all(index.elements[at].tag == "button" for at in outline.refs.values())
     assert len(outline.refs) == 8
+
+
+async def test_what_is_only_clickable_keeps_its_reference_when_another_one_appears_before_it(page):
+    entry = "<div onclick=1 style='cursor:pointer'>{}</div>"
+    names = RefNames()
+    await page.set_content(entry.format("Ada"))
+    first = outline_page(await scan_page(page), names).lines
+    await page.set_content(entry.format("Bo") + entry.format("Ada"))
+    assert outline_page(await scan_page(page), names).lines == ('e2 clickable "Bo"', *first)
