@@ -23,7 +23,7 @@ e8 clickable "AB Write something here..."
 e9 button "like post" shows 5 @ after Ada
 e10 button "like post" shows 5 @ after Bo
 e11 clickable "All" @ after All
-e12 clickable "Friends"""" 
+e12 clickable "Friends" checked"""
 
 
 @pytest.mark.parametrize(
