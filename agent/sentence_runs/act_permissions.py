@@ -164,18 +164,22 @@ class ActPermissions:
         return self._judge_press(element, names, url, around, card) if action in PRESSES else MAY
 
     def judge_place(self, name: str, here: str, others: Sequence[str]) -> ActJudgement:
-        """Return whether one of several controls that are called alike may be pressed: another one may stand beside a text that
-        the sentence names. `here`, `others`: the texts before it and before the others.
+        """Return whether one of several controls that are called alike may be pressed: another one may stand beside more of the texts
+        that the sentence names. `here`, `others`: the texts before it and before the others.
         """
         plan = self.plan
         told = [*plan.evidence, *plan.entered, *self.values.values()]
         told += [each for pair in _QUOTED.findall(self.sentence) for each in pair]
-        named = [text for each in told if len(text := fold(each)) >= SHORTEST]
-        if any(_stands_in(each, fold(here)) for each in named):
+        named = {text for each in told if len(text := fold(each)) >= SHORTEST}
+        has = {text for text in named if _stands_in(text, fold(here))}
+        best = max(
+            ({text for text in named if _stands_in(text, fold(other))} for other in others),
+            key=len,
+            default=has,
+        )
+        if len(best) <= len(has):
             return MAY
-        beside = next((each for each in named for other in others if _stands_in(each, fold(other))), None)
-        if beside is None:
-            return MAY
+        beside = next(each for each in sorted(best, key=len, reverse=True) if each not in has)
         return self._ask(f"{name!r} after {here!r}, though another one is after {beside!r}", ELSEWHERE, "")
 
     def judge_request(self, harm: tuple[Danger, str], name: str) -> ActJudgement:

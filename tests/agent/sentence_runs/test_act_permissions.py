@@ -140,6 +140,15 @@ def test_of_controls_that_are_called_alike_the_one_beside_a_text_of_the_sentence
     assert place("GitHub alex Connected", "GitLab alex Connected", allowed=["elsewhere"]).may
 
 
+def test_of_two_entries_of_one_name_the_one_with_more_texts_of_the_sentence_is_meant():
+    permissions = ActPermissions("Like the post by 'Kevin' that starts with 'After 6 months'", SentencePlan())
+    first, second = "Kevin After 6 months of work", "Kevin My second week"
+    assert permissions.judge_place("like post", first, [second]).may
+    judged = permissions.judge_place("like post", second, [first])
+    assert (judged.may, judged.allow) == (False, "elsewhere")
+    assert "another one is after 'after 6 months'" in judged.reason
+
+
 @pytest.mark.parametrize(
     ("label", "around", "allow"),
     [
