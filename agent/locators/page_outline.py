@@ -76,7 +76,7 @@ def outline_page(
 
     `index`: with all rows of lists, or with the first `MOST_ROWS` of each. `rows`: how many of each list are listed.
     `wanted`: rows with one of these texts are listed beside them. `tells_apart`: of controls that are called alike, the
-    texts before each are told; if these do not tell which is which, those of its card among `cards`, the wanted ones first.
+    texts before each are told; if these do not tell which is which, those of its card among `cards`, those first that begin with a wanted text.
     """
     refs: dict[str, int] = {}
     alike = tell_places(index, cards, wanted) if tells_apart else {}
@@ -201,7 +201,7 @@ def tell_places(
 ) -> dict[int, str]:
     """Return the controls of which the page has another one with the same role and name, with what tells each from the others.
 
-    If each lies in a card of its own, it is the texts of the card, those with a wanted text first; else the text before it. Where that is the
+    If each lies in a card of its own, it is the texts of the card, those first that begin with a wanted text; else the text before it. Where that is the
     same before several of them, or has no letter, it is the card's texts; without one, all since the control or heading before: those of its row.
     """
     between: dict[int, str] | None = None
@@ -222,9 +222,9 @@ def tell_places(
 
 
 def _tell_card(card: ControlCard, wanted: Sequence[str]) -> str:
-    """Return the texts of a card, those with a wanted text first."""
-    texts = [each.casefold() for each in wanted if each.strip()]
-    return " ".join(sorted(card.texts, key=lambda said: not any(each in said.casefold() for each in texts)))
+    """Return the texts of a card, those first that begin with a wanted text."""
+    texts = tuple(each.casefold() for each in wanted if each.strip())
+    return " ".join(sorted(card.texts, key=lambda said: not said.casefold().startswith(texts)))
 
 
 def _texts_between(index: PageIndex) -> dict[int, str]:

@@ -140,7 +140,11 @@ class ActPermissions:
     allowed: AbstractSet[str] = frozenset()
     """Names of `--allow`, folded; answers of the person are added."""
     _pressed: set[tuple[str, str]] = field(default_factory=set)
-    """Words of the presses that were done, and the address without its query."""
+    """Words of the presses that were done and may have sent something, and the address without its query."""
+    _opened: dict[tuple[str, str], int] = field(default_factory=dict)
+    """The same of those that sent nothing -> the number of controls that were known then: what they opened may have an entry that is
+    called so.
+    """
 
     def judge(
         self,
@@ -150,8 +154,11 @@ class ActPermissions:
         url: str,
         around: PressSurroundings = NOTHING_AROUND,
         card: ControlCard = NO_CARD,
+        number: int = 0,
     ) -> ActJudgement:
-        """Return whether the act may be done on that element of the page at `url`. `card`: what is around and in it."""
+        """Return whether the act may be done on that element of the page at `url`. `card`: what is around and in it. `number`: which one it
+        was of the controls that the run has seen, in their order; 0: not known.
+        """
         names = _list_names(element)
         name = names[0] if names else ""
         leads = (
@@ -161,34 +168,42 @@ class ActPermissions:
             return ActJudgement(f"{name or 'a field'!r} takes a secret or a file: a person has to fill it in")
         if action in ENTERS:
             return self._judge_entry(name, action, value)
-        return self._judge_press(element, names, url, around, card) if action in PRESSES else MAY
+        return self._judge_press(element, names, url, around, card, number) if action in PRESSES else MAY
 
-    def judge_place(self, name: str, here: str, others: Sequence[str]) -> ActJudgement:
+    def judge_place(self, name: str, here: Sequence[str], others: Sequence[Sequence[str]]) -> ActJudgement:
         """Return whether one of several controls that are called alike may be pressed: another one may stand beside more of the texts
-        that the sentence names. `here`, `others`: the texts before it and before the others.
+        that the sentence names, or beside one as its title and not within another text. `here`, `others`: the texts around it and
+        around the others.
         """
         plan = self.plan
         told = [*plan.evidence, *plan.entered, *self.values.values()]
         told += [each for pair in _QUOTED.findall(self.sentence) for each in pair]
         named = {text for each in told if len(text := fold(each)) >= SHORTEST}
-        has = {text for text in named if _stands_in(text, fold(here))}
+        has = _weigh(named, here)
         best = max(
-            ({text for text in named if _stands_in(text, fold(other))} for other in others),
-            key=len,
-            default=has,
+            (_weigh(named, other) for other in others), key=lambda each: sum(each.values()), default=has
         )
-        if len(best) <= len(has):
+        if sum(best.values()) <= sum(has.values()):
             return MAY
-        beside = next(each for each in sorted(best, key=len, reverse=True) if each not in has)
-        return self._ask(f"{name!r} after {here!r}, though another one is after {beside!r}", ELSEWHERE, "")
+        beside = next(text for text, weight in best.items() if weight > has.get(text, 0))
+        told_here = " ".join(here)
+        return self._ask(
+            f"{name!r} after {told_here!r}, though another one is after {beside!r}", ELSEWHERE, ""
+        )
 
     def judge_request(self, harm: tuple[Danger, str], name: str) -> ActJudgement:
         """Return whether what a press would send may be sent: its danger, and what shows it. `name`: the pressed control."""
         return self._ask(f"{name!r} would send what {harm[0].replace('_', ' ')} ({harm[1]})", harm[0], name)
 
-    def note_press(self, element: IndexedElement, url: str) -> None:
-        """Note that a press was done: another one of the same control needs a yes."""
-        self._pressed.add(_press_key(element, url))
+    def note_press(self, element: IndexedElement, url: str, *, sent: bool = True, known: int = 0) -> None:
+        """Note that a press was done. Another one of what is called so needs a yes; if it sent nothing, only of the `known` controls, which
+        the run had seen before: what it opened may have an entry that is called so.
+        """
+        key = _press_key(element, url)
+        if sent:
+            self._pressed.add(key)
+        else:
+            self._opened[key] = known
 
     def allow(self, name: str) -> None:
         """Note a person's yes."""
@@ -201,6 +216,7 @@ class ActPermissions:
         url: str,
         around: PressSurroundings,
         card: ControlCard,
+        number: int,
     ) -> ActJudgement:
         name = names[0] if names else ""
         harm = _find_harm(element, names, around)
@@ -213,7 +229,8 @@ class ActPermissions:
         if (unsaid or not _content(name)) and not self._names_entry(element, card):
             words_of = f" ({', '.join(unsaid)})" if unsaid else ""
             return self._ask(f"the sentence does not imply to press {name!r}{words_of}", name, name)
-        if _press_key(element, url) in self._pressed and not _content(name) <= STEPPING:
+        key = _press_key(element, url)
+        if (key in self._pressed or number <= self._opened.get(key, -1)) and not _content(name) <= STEPPING:
             return self._ask(f"{name!r} was pressed here already", REPEATS, name)
         return MAY
 
@@ -254,6 +271,14 @@ class ActPermissions:
     def _implied(self) -> frozenset[str]:
         said = [self.sentence, *self.plan.controls, *self.plan.entered, *self.values.values()]
         return frozenset(stem for each in said for stem in _content(each))
+
+
+def _weigh(named: AbstractSet[str], texts: Sequence[str]) -> dict[str, int]:
+    """Return the texts of a sentence that stand in these: 2 for one that begins a text, as a title does, 1 for one within a text."""
+    said = [fold(each) for each in texts]
+    begun = {text for text in named for each in said if each.startswith(text) and _stands_in(text, each)}
+    within = {text for text in named for each in said if _stands_in(text, each)}
+    return {text: 2 if text in begun else 1 for text in sorted(within, key=len, reverse=True)}
 
 
 def _stands_in(said: str, whole: str) -> bool:

@@ -34,6 +34,7 @@ from agent.locators.page_outline import RefNames, list_alike, outline_page, tell
 from agent.locators.page_scan import scan_page
 from agent.locators.stable_selectors import choose_selectors
 from agent.page.errors import PageError, PageGone, ScriptFailed
+from agent.page.page_writes import watch_writes
 from agent.sentence_runs.act_permissions import (
     ACTIONS,
     PRESSES,
@@ -315,7 +316,10 @@ class SentenceRun:
         if presses and told is None:
             accepted = bool(session.presses.accepted)
             if accepted or element.role != "link":
-                self.permissions.note_press(element, _place(shown, url))
+                sent = accepted or bool(watch_writes(session.page).writes)
+                self.permissions.note_press(
+                    element, _place(shown, url), sent=sent, known=len(self._names.names)
+                )
             if accepted:
                 evidence.controls.note(changes)
             await evidence.after_press(session.page, accepted=accepted)
@@ -342,7 +346,13 @@ class SentenceRun:
         if around is None:
             return f"{act.element} cannot be found again"
         judged = self.permissions.judge(
-            element, act.action, act.value, _place(shown, session.page.url), around, card
+            element,
+            act.action,
+            act.value,
+            _place(shown, session.page.url),
+            around,
+            card,
+            int((act.element or "e0")[1:]),
         )
         if judged.may and act.action in PRESSES:
             judged = self._judge_place(element, shown)
@@ -354,10 +364,11 @@ class SentenceRun:
         """Return whether the control may be pressed among those of the page that are called like it."""
         name, places = call_control(element), tell_places(shown.index, self._cards)
         alike = (shown.index.elements[at] for at in places if at != element.at)
-        others = [
-            places[each.at] for each in alike if (each.role, call_control(each)) == (element.role, name)
-        ]
-        return self.permissions.judge_place(name, places.get(element.at, ""), others)
+        others = [each.at for each in alike if (each.role, call_control(each)) == (element.role, name)]
+        told = {
+            at: self._cards.get(at, NO_CARD).texts or (places.get(at, ""),) for at in (element.at, *others)
+        }
+        return self.permissions.judge_place(name, told[element.at], [told[at] for at in others])
 
     async def _ask_for(self, judged: ActJudgement) -> str:
         """Ask for a yes to what was not sent; return what the model is told: a yes counts for its next act."""

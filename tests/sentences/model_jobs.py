@@ -53,6 +53,7 @@ from tests.support.demonstrated_models import (
     find_changed_texts,
     find_control_change,
     find_switches,
+    is_undone,
     read_demonstration,
 )
 from tests.support.live_spadeworks import ACCOUNT
@@ -266,11 +267,12 @@ class WordJobMeasurement:
                 else find_switches(steps, instance.given.values(), word.say(instance))
             )
             told = [each for each in instance.given.values() if each and each in word.say(instance)]
-            changed = (
-                []
-                if word.sentence or shown or gone or any(switches)
-                else find_control_change(session, steps, told, word.say(instance))
-            )
+            changed: list[dict[str, Any]] = []
+            if not (word.sentence or shown or any(switches)):
+                changed = find_control_change(session, steps, told, word.say(instance))
+                changed, gone = (
+                    (changed, []) if not gone or is_undone(changed, word.say(instance)) else ([], gone)
+                )
             plan = build_plan(
                 steps, name=word.job.name.replace("_", " "), start=start, shown=shown, gone=gone,
                 on=switches[0], off=switches[1], changed=changed,

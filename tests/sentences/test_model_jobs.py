@@ -22,6 +22,7 @@ e7 link "A title that is very long and was therefore cut o\N{HORIZONTAL ELLIPSIS
 e8 clickable "AB Write something here..."
 e9 button "like post" shows 5 @ after Ada
 e10 button "like post" shows 5 @ after Bo
+e13 clickable "All" @ after Ada
 e11 clickable "All" @ after All
 e12 clickable "Friends" checked"""
 
@@ -36,7 +37,8 @@ e12 clickable "Friends" checked"""
         (ShownStep("click", "link", ("A title that is very long and was therefore cut off here",)), "e7"),
         (ShownStep("click", "", ("Write something here...",)), "e8"),
         (ShownStep("click", "button", ("like post", "5"), ("Bo",)), "e10"),
-        (ShownStep("click", "", ("Friends", "All")), "e12"),
+        (ShownStep("click", "", ("Friends",), ("All",)), "e12"),
+        (ShownStep("click", "", ("All",), ("All",)), "e11"),
         (ShownStep("click", "button", ("Save",)), None),
     ],
     ids=lambda each: each.name if isinstance(each, ShownStep) else str(each),

@@ -102,8 +102,10 @@ def _read_step(action: Mapping[str, Any]) -> ShownStep | None:
     print_of = action["metadata"].get("fingerprint") or {}
     attributes = print_of.get("attributes") or {}
     names = [_call_printed(print_of), *(print_of.get(each) for each in ("label", "name", "text"))]
-    names += [attributes.get("placeholder"), attributes.get("title"), print_of.get("before")]
-    row = [*(print_of.get("row") or ()), *(print_of.get("key") or ())]
+    names += [attributes.get("placeholder"), attributes.get("title")]
+    before = print_of.get("before")
+    names += [] if any(names) else [before]
+    row = [*(print_of.get("row") or ()), *(print_of.get("key") or ()), *([before] if before else ())]
     place = print_of.get("place")
     if not any(names) and isinstance(place, int) and place < len(row):
         names = [row[place]]  # a form in rows: the texts name the fields in their order
@@ -140,6 +142,15 @@ def find_control_change(
     told = [each for each in values if _fold(each) in _fold(sentence)]
     beside = [each for each in told if re.search(rf">\s*{re.escape(escape(each, quote=False))}", html)]
     return [{"control": last.name, "beside": beside[:3], "on": _UNDOES.match(sentence) is None}]
+
+
+def is_undone(changed: Sequence[Mapping[str, Any]], sentence: str) -> bool:
+    """Whether the sentence undoes what the control that changes stands for, as in "Remove the bookmark": what it was done to stays."""
+    verb, *more = _fold(sentence).split()
+    return any(
+        verb not in (called := _fold(each["control"]).split()) and set(called) <= set(more)
+        for each in changed
+    )
 
 
 def find_changed_texts(session: Path, values: Iterable[str]) -> tuple[list[str], list[str]]:
@@ -361,6 +372,8 @@ def find_control(page: str, step: ShownStep, named: Sequence[str] = ()) -> str |
             continue
         score = _rate(step, control[2], control[3] or "", control[4])
         score += bool(score) and sum(_fold(each) in _fold(line) for each in named)
+        beside = _fold(line.partition(" @ after ")[2])
+        score += 0.5 * (bool(score) and any(each and beside.startswith(_fold(each)) for each in named))
         if score > best:
             best, found = score, control[1]
     return found
@@ -374,8 +387,8 @@ def _rate(step: ShownStep, role: str, name: str, rest: str) -> float:
         return 1.0 if role == step.role and not name else 0.0
     row = _fold(rest.partition("@ row ")[2].partition(" @ ")[0] or rest.partition("@ after ")[2])
     said = _fold(name)
-    texts = [text for each in (*step.row, *step.names) if (text := _fold(each)) and text != said]
-    in_row = bool(row) and any(each.startswith(row) or row.startswith(each) for each in texts)
+    texts = [*map(_fold, step.row), *(text for each in step.names if (text := _fold(each)) != said)]
+    in_row = bool(row) and any(each and (each.startswith(row) or row.startswith(each)) for each in texts)
     called = max(
         (_alike(said, _fold(each)) - 0.05 * at for at, each in enumerate(step.names) if said and each),
         default=0.0,

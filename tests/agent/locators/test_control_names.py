@@ -57,7 +57,7 @@ async def test_of_icons_that_are_called_alike_the_texts_of_their_cards_are_told_
     await page.set_content("".join(POST.format(author=a, text=t, likes=n, svg=SVG) for a, t, n in POSTS))
     index = await scan_page(page)
     cards = await read_cards(page, index, [each.at for group in list_alike(index) for each in group])
-    text = outline_page(index, RefNames(), wanted=["first week"], tells_apart=True, cards=cards).text
+    text = outline_page(index, RefNames(), wanted=["My first"], tells_apart=True, cards=cards).text
     assert text.splitlines() == [
         'e1 button "like post" shows 5 @ after Ada A long walk on the moor',
         'e2 button "save post" @ after Ada A long walk on the moor 5',

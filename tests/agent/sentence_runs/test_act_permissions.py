@@ -130,7 +130,7 @@ def test_of_controls_that_are_called_alike_the_one_beside_a_text_of_the_sentence
 
     def place(here, *others, allowed=()):
         permissions = ActPermissions("Disconnect the GitLab account", plan, {}, frozenset(allowed))
-        return permissions.judge_place("Disconnect", here, others)
+        return permissions.judge_place("Disconnect", [here], [[each] for each in others])
 
     assert place("GitLab alex Connected", "GitHub alex Connected").may
     assert place("GitHub alex Connected", "Slack alex Connected").may  # neither is named
@@ -142,11 +142,25 @@ def test_of_controls_that_are_called_alike_the_one_beside_a_text_of_the_sentence
 
 def test_of_two_entries_of_one_name_the_one_with_more_texts_of_the_sentence_is_meant():
     permissions = ActPermissions("Like the post by 'Kevin' that starts with 'After 6 months'", SentencePlan())
-    first, second = "Kevin After 6 months of work", "Kevin My second week"
+    first, second = ["Kevin", "After 6 months of work"], ["Kevin", "My second week"]
     assert permissions.judge_place("like post", first, [second]).may
     judged = permissions.judge_place("like post", second, [first])
     assert (judged.may, judged.allow) == (False, "elsewhere")
     assert "another one is after 'after 6 months'" in judged.reason
+    mentioned = ["Kevin", "Ada told me: After 6 months you know"]
+    assert not permissions.judge_place("like post", mentioned, [first]).may
+    assert permissions.judge_place("like post", first, [mentioned]).may
+
+
+def test_what_a_press_opened_may_be_called_like_it_and_what_sent_something_is_not_pressed_again():
+    for sent in (True, False):
+        permissions = ActPermissions(SENTENCE, PLAN)
+        permissions.note_press(control("Voices"), PAGE, sent=sent, known=8)
+        judged = [
+            permissions.judge(control("Voices"), "click", None, PAGE, number=each) for each in (3, 8, 9)
+        ]
+        assert [each.may for each in judged] == [False, False, not sent]
+        assert judged[0].allow == "repeats"
 
 
 @pytest.mark.parametrize(
@@ -247,6 +261,7 @@ def entry(*lines, role=None, tag="div"):
         (("AM", "Ada Lovelace", "Speaks German"), None, "div", False),
         (("Ada", "Speaks German"), "button", "button", False),
         (("Ada", "Speaks German"), None, "button", False),
+        (("Ada", "Speaks German"), "button", "div", False),
         (("Ada speaks German",), None, "div", False),
         (("Ada", "Delete it"), None, "div", False),
         (("7", "Speaks German"), None, "div", False),
