@@ -175,11 +175,16 @@ MATE = "<div class=mate><b>{name}</b><p>Sails</p><button data-name={name}>{follo
 
 
 @pytest.mark.parametrize(
-    ("pressed", "keeps", "status"),
-    [("Bo", True, RunStatus.SUCCESS), ("Bo", False, RunStatus.UNVERIFIED), ("Ada", True, RunStatus.NEEDS_PERSON)],
+    ("beside", "pressed", "keeps", "status"),
+    [
+        ("Bo", "Bo", True, RunStatus.SUCCESS),
+        ("Bo", "Bo", False, RunStatus.UNVERIFIED),
+        ("Bo", "Ada", True, RunStatus.NEEDS_PERSON),
+        ("Cy", "Bo", True, RunStatus.UNVERIFIED),
+    ],
 )
 async def test_a_button_that_says_itself_that_it_was_pressed_is_evidence(
-    session, site, pressed, keeps, status
+    session, site, beside, pressed, keeps, status
 ):
     """`keeps`: the application stores what it accepted."""
     told: list[str] = []
@@ -199,7 +204,7 @@ async def test_a_button_that_says_itself_that_it_was_pressed_is_evidence(
     await session.page.route("**/quay**", quay)
     await session.page.route("**/follow**", follow_mate)
     plan = {"start_screen": "quay", "controls": ["Follow"]}
-    plan["changed_when_done"] = [{"control": "Follow", "beside": ["Bo"]}]
+    plan["changed_when_done"] = [{"control": "Follow", "beside": [beside]}]
 
     def policy(asked):
         if wants_plan(asked) or told:
@@ -207,11 +212,13 @@ async def test_a_button_that_says_itself_that_it_was_pressed_is_evidence(
         line = next(each for each in page_of(asked).splitlines() if f'"Follow" @ after {pressed}' in each)
         return Answer(tool={"kind": "act", "element": line.split()[0], "action": "click"})
 
-    done = await do(session, "Follow Bo", plan, policy)
+    done = await do(session, f"Follow {beside}", plan, policy)
     assert done.status is status, (done.hint, done.error)
     assert told == (["Bo"] if pressed == "Bo" else [])  # beside Ada it needs a yes
     if not keeps:
         assert "does not show it: 'Follow' beside 'Bo'" in done.hint
+    if beside == "Cy":
+        assert "no accepted press of such a control where the sentence says" in done.hint
 
 
 async def test_a_message_that_names_what_was_deleted_does_not_hide_that_it_is_gone(session, site):
