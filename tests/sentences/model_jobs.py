@@ -300,7 +300,10 @@ class WordJobMeasurement:
         if not taught.published:
             return [taught]
         model = DemonstratedModel("good", [], word.job.name)
-        before = states[0] if self._application.name in SEEDED_BY_OPENING else states[TAUGHT]
+        before = states[TAUGHT]
+        if self._application.name in SEEDED_BY_OPENING:  # a sentence that is not bound opens nothing
+            await self._running.reset()
+            before = await self._look(word)
         again = await self._command(word, "again", known[TAUGHT], model, at, before, states[TAUGHT + 1])
         return [taught, again]
 
