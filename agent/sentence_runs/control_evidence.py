@@ -22,6 +22,8 @@ from kb_schema.sentence_plans import ControlChange, SentencePlan, describe_chang
 from kb_schema.text_similarity import words
 
 _NUMBER = re.compile(r"\d[\d.,]*")
+SAME_TEXTS = 0.8
+"""The share of the texts of a card by which it is known again."""
 _ENDINGS = ("ed", "d", "red", "ned", "ted", "ged", "ped")
 """Endings of a class by which a state is called as the deed: `saved`, `starred`, `pinned`."""
 
@@ -51,7 +53,8 @@ class _Press:
     faces: tuple[ControlFace, ...]
     at: int
     """Its position among `faces`."""
-    carded: bool
+    texts: frozenset[str] | None
+    """The texts of its card, folded, without numbers; None: it lies in none."""
 
 
 @dataclass(slots=True)
@@ -81,7 +84,7 @@ class ControlEvidence:
                 continue
             faces = tuple(_read_face(each) for each in fellows)
             place = next(place for place, each in enumerate(fellows) if each.at == pressed.at)
-            found[at] = _Press(index.url, faces, place, number is not None)
+            found[at] = _Press(index.url, faces, place, _read_texts(cards.get(pressed.at, NO_CARD)))
         return found
 
     def note(self, seen: dict[int, _Press]) -> None:
@@ -153,29 +156,37 @@ def _shows(index: PageIndex, cards: dict[int, ControlCard], change: ControlChang
     headings = [
         fold(each.text or each.name) for each in index.elements if each.role == "heading" and each.visible
     ]
-    if not press.carded and not _stands_beside(headings, change):
+    if press.texts is None and not _stands_beside(headings, change):
         return False
-    places: dict[int | None, list[ControlFace]] = {}
+    places: dict[int | None, list[IndexedElement]] = {}
     for each in index.interactive:
         card = cards.get(each.at, NO_CARD)
-        if each.behind or (card.number is not None) != press.carded:
-            continue
-        if not press.carded or _stands_beside((*card.texts, *card.own), change):
-            places.setdefault(card.number, []).append(_read_face(each))
-    found = [face for faces in places.values() if (face := _find_fellow(press, faces)) is not None]
+        if not each.behind and (card.number is None) == (press.texts is None):
+            places.setdefault(card.number, []).append(each)
+    found = [face for each in places.values() if (face := _find_fellow(press, each, cards)) is not None]
     return len(found) == 1 and _is_changed(press.faces[press.at], found[0], on=change.on)
 
 
-def _find_fellow(press: _Press, faces: Sequence[ControlFace]) -> ControlFace | None:
-    """Return the control at the place of the pressed one, by those before and after it; None if that is not certain."""
+def _find_fellow(
+    press: _Press, controls: Sequence[IndexedElement], cards: dict[int, ControlCard]
+) -> ControlFace | None:
+    """Return the control at the place of the pressed one, by those before and after it; None if that is not certain.
+
+    Its card is the one with the same texts; numbers, such as ages, may be others, and a fifth of the texts.
+    """
+    faces = list(map(_read_face, controls))
     matched = SequenceMatcher(
         None, [each.key for each in press.faces], [each.key for each in faces], autojunk=False
     )
     for kind, first, last, begin, end in matched.get_opcodes():
-        if first <= press.at < last:
-            alike = kind == "equal" or (kind == "replace" and last - first == 1 == end - begin)
-            face = faces[begin + press.at - first] if alike else None
-            return face if face is not None and face.tag == press.faces[press.at].tag else None
+        if not first <= press.at < last or (
+            kind != "equal" and (kind, last - first, end - begin) != ("replace", 1, 1)
+        ):
+            continue
+        at = begin + press.at - first
+        texts = _read_texts(cards.get(controls[at].at, NO_CARD))
+        alike = press.texts is None or len(press.texts & (texts or set())) >= SAME_TEXTS * len(press.texts)
+        return faces[at] if alike and faces[at].tag == press.faces[press.at].tag else None
     return None
 
 
@@ -203,6 +214,10 @@ def _read_face(element: IndexedElement) -> ControlFace:
     return ControlFace(
         element.tag, fold(_NUMBER.sub(" ", name)).strip(" ()"), number, _read_state(element, name)
     )
+
+
+def _read_texts(card: ControlCard) -> frozenset[str] | None:
+    return None if card.number is None else frozenset(fold(_NUMBER.sub(" ", each)) for each in card.texts)
 
 
 def _read_state(element: IndexedElement, name: str) -> bool | None:

@@ -86,6 +86,26 @@ async def test_other_people_may_have_changed_a_number_too(page):
     assert await judge(page, change, before, after, 2) == "unchanged"
 
 
+async def test_the_card_is_known_again_by_its_texts(page):
+    """A list of what is saved shows one post of an author, and the page that is opened again shows all of them."""
+    change = {"control": "save", "beside": ["Skua"], "on": False}
+    post = (
+        "<div class=card><b>Skua</b><p>{}</p><p>{} days ago</p><button class='save-btn {}'>"
+        + SVG
+        + "</button></div>"
+    )
+    tern = (
+        "<div class=card><b>Tern</b><p>C</p><p>1 days ago</p><button class=save-btn>"
+        + SVG
+        + "</button></div>"
+    )
+    saved = post.format("A", 3, "saved") + tern
+    whole = post.format("B", 1, "{}") + post.format("A", 4, "{}") + tern
+    assert await judge(page, change, saved, whole.format("saved", ""), 0) == "shown"
+    assert await judge(page, change, saved, whole.format("", "saved"), 0) == "unchanged"
+    assert await judge(page, change, saved, post.format("B", 3, "") + tern, 0) == "unchanged"
+
+
 PAGE = "<h1>{}</h1><nav><button>Home</button></nav><button>{}</button><button>Apply</button>"
 
 
