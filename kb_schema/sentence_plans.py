@@ -9,6 +9,8 @@ from pydantic import BaseModel, Field
 
 LONGEST = 300
 """Characters of one text of a plan."""
+SHORTEST_TITLE = 3
+"""Letters of a text that may name an entry of a page."""
 
 
 class ControlChange(BaseModel):
@@ -81,3 +83,24 @@ def describe_change(change: ControlChange) -> str:
 def fold(text: str) -> str:
     """Return a text for comparison: without case and repeated white space."""
     return " ".join(text.split()).casefold()
+
+
+def stands_in(said: str, whole: str) -> bool:
+    """Return whether a text stands in another one between the bounds of words. Both are folded."""
+    at = whole.find(said)
+    while at >= 0:
+        before, after = whole[at - 1 : at], whole[at + len(said) : at + len(said) + 1]
+        if not (before.isalnum() or after.isalnum()):
+            return True
+        at = whole.find(said, at + 1)
+    return False
+
+
+def is_title_in(text: str, sentence: str) -> bool:
+    """Return whether a sentence has a text of a page whole, which may name an entry there: no word of two letters, and no number.
+
+    >>> [is_title_in(each, "Like the post by Ada Lovelace of 1843") for each in ("Ada Lovelace", "Ada", "by", "1843", "Lovelace & Co")]
+    [True, True, False, False, False]
+    """
+    said = fold(text)
+    return sum(each.isalpha() for each in said) >= SHORTEST_TITLE and stands_in(said, fold(sentence))

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from agent.locators.control_cards import NO_CARD, ControlCard
 from agent.locators.control_names import FIELD_ROLES, call_control, has_letters
 from agent.locators.page_index import IndexedElement, IndexedRegion, PageIndex, RegionKind
+from kb_schema.sentence_plans import is_title_in
 
 MOST_CHARACTERS = 2_800
 """Length of an outline; about 800 tokens."""
@@ -71,12 +72,14 @@ def outline_page(
     wanted: Sequence[str] = (),
     tells_apart: bool = False,
     cards: Mapping[int, ControlCard] | None = None,
+    sentence: str = "",
 ) -> PageOutline:
     """Return the outline of a page, at most about `most` characters long. References are those of `names`.
 
     `index`: with all rows of lists, or with the first `MOST_ROWS` of each. `rows`: how many of each list are listed.
     `wanted`: rows with one of these texts are listed beside them. `tells_apart`: of controls that are called alike, the
     texts before each are told; if these do not tell which is which, those of its card among `cards`, those first that begin with a wanted text.
+    `sentence`: cards of which it has a text whole are wanted, too.
     """
     refs: dict[str, int] = {}
     alike = tell_places(index, cards, wanted) if tells_apart else {}
@@ -84,7 +87,9 @@ def outline_page(
     lines = list(_list_lines(index, names, refs, further, alike))
     if cards and sum(len(line) + 1 for line in lines) > most:
         refs = {}
-        lines = list(_list_lines(index, names, refs, further, alike, _list_further_cards(cards, wanted)))
+        lines = list(
+            _list_lines(index, names, refs, further, alike, _list_further_cards(cards, wanted, sentence))
+        )
     kept, used = [], 0
     for line in lines:
         used += len(line) + 1
@@ -294,8 +299,8 @@ def _list_further_rows(index: PageIndex, rows: int, wanted: Sequence[str]) -> se
     return {id(region) for at, region in further.items() if at not in named}
 
 
-def _list_further_cards(cards: Mapping[int, ControlCard], wanted: Sequence[str]) -> set[int]:
-    """Return the controls in cards beyond the first few, without those of cards that have a wanted text."""
+def _list_further_cards(cards: Mapping[int, ControlCard], wanted: Sequence[str], sentence: str) -> set[int]:
+    """Return the controls in cards beyond the first few, without those of cards that have a wanted text, or one that the sentence has."""
     texts = [each.casefold() for each in wanted if each.strip()]
     first = sorted({card.number for card in cards.values() if card.number is not None})[:MOST_ROWS]
     return {
@@ -303,6 +308,7 @@ def _list_further_cards(cards: Mapping[int, ControlCard], wanted: Sequence[str])
         for at, card in cards.items()
         if card.number is not None and card.number not in first
         and not any(text in said.casefold() for text in texts for said in card.texts)
+        and not any(is_title_in(said, sentence) for said in card.texts)
     }  # fmt: skip
 
 

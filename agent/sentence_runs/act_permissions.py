@@ -25,7 +25,7 @@ from agent.locators.page_index import IndexedElement
 from agent.sentences.sentence_words import SMALL, stem
 from kb_schema.explorations import Danger
 from kb_schema.secret_fields import is_secret_name
-from kb_schema.sentence_plans import SentencePlan, fold
+from kb_schema.sentence_plans import SentencePlan, fold, is_title_in, stands_in
 from kb_schema.text_similarity import words
 
 PRESSES = frozenset({"click", "double_click"})
@@ -179,9 +179,9 @@ class ActPermissions:
         told = [*plan.evidence, *plan.entered, *self.values.values()]
         told += [each for pair in _QUOTED.findall(self.sentence) for each in pair]
         named = {text for each in told if len(text := fold(each)) >= SHORTEST}
-        has = _weigh(named, here)
+        has = self._weigh(named, here)
         best = max(
-            (_weigh(named, other) for other in others), key=lambda each: sum(each.values()), default=has
+            (self._weigh(named, other) for other in others), key=lambda each: sum(each.values()), default=has
         )
         if sum(best.values()) <= sum(has.values()):
             return MAY
@@ -190,6 +190,18 @@ class ActPermissions:
         return self._ask(
             f"{name!r} after {told_here!r}, though another one is after {beside!r}", ELSEWHERE, ""
         )
+
+    def _weigh(self, named: AbstractSet[str], texts: Sequence[str]) -> dict[str, int]:
+        """Return what of the sentence stands in these texts: 2 for what begins one, as a title does, and for one that the sentence has
+        whole; 1 for what is within one.
+        """
+        said = [fold(each) for each in texts]
+        begun = {text for text in named for each in said if each.startswith(text) and stands_in(text, each)}
+        within = {text for text in named for each in said if stands_in(text, each)}
+        whole = {text for text in said if is_title_in(text, self.sentence)}
+        return {
+            text: 2 if text in begun | whole else 1 for text in sorted(within | whole, key=len, reverse=True)
+        }
 
     def judge_request(self, harm: tuple[Danger, str], name: str) -> ActJudgement:
         """Return whether what a press would send may be sent: its danger, and what shows it. `name`: the pressed control."""
@@ -246,7 +258,7 @@ class ActPermissions:
             for each in (self.sentence, *self.plan.controls, *self.plan.entered, *self.values.values())
         ]
         titles = [fold(each) for each in card.own if len(_content(each) - NEUTRAL) > 0]
-        return any(_stands_in(title, each) for title in titles for each in said)
+        return any(stands_in(title, each) for title in titles for each in said)
 
     def _judge_entry(self, name: str, action: str, value: str | None) -> ActJudgement:
         harm = _find_harm_in_entry(name, action, value)
@@ -259,7 +271,7 @@ class ActPermissions:
             return ActJudgement(f"{action} needs a value")
         said = fold(value)
         whole = fold(" ".join([self.sentence, *self.values.values()]))
-        if not said or said in {fold(each) for each in self.plan.entered} or _stands_in(said, whole):
+        if not said or said in {fold(each) for each in self.plan.entered} or stands_in(said, whole):
             return MAY
         return self._ask(f"the sentence does not imply to enter {value!r} into {name!r}", VALUES, name)
 
@@ -271,25 +283,6 @@ class ActPermissions:
     def _implied(self) -> frozenset[str]:
         said = [self.sentence, *self.plan.controls, *self.plan.entered, *self.values.values()]
         return frozenset(stem for each in said for stem in _content(each))
-
-
-def _weigh(named: AbstractSet[str], texts: Sequence[str]) -> dict[str, int]:
-    """Return the texts of a sentence that stand in these: 2 for one that begins a text, as a title does, 1 for one within a text."""
-    said = [fold(each) for each in texts]
-    begun = {text for text in named for each in said if each.startswith(text) and _stands_in(text, each)}
-    within = {text for text in named for each in said if _stands_in(text, each)}
-    return {text: 2 if text in begun else 1 for text in sorted(within, key=len, reverse=True)}
-
-
-def _stands_in(said: str, whole: str) -> bool:
-    """Whether a text stands in another one between the bounds of words."""
-    at = whole.find(said)
-    while at >= 0:
-        before, after = whole[at - 1 : at], whole[at + len(said) : at + len(said) + 1]
-        if not (before.isalnum() or after.isalnum()):
-            return True
-        at = whole.find(said, at + 1)
-    return False
 
 
 def _content(text: str) -> frozenset[str]:

@@ -252,6 +252,7 @@ class SentenceRun:
             raise AgentError(f"the page does not answer: {exc}", hint="run it again") from exc
         outline = outline_page(
             index, self._names, OUTLINE_CHARACTERS, rows=OUTLINE_ROWS, wanted=wanted, tells_apart=True, cards=self._cards,
+            sentence=self.permissions.sentence,
         )  # fmt: skip
         return ShownPage(index, outline)
 

@@ -92,6 +92,10 @@ async def test_cards_without_a_wanted_text_are_counted_where_all_would_be_too_lo
     index = await scan_page(page)
     cards = await read_cards(page, index, [each.at for group in list_alike(index) for each in group])
     outline = outline_page(index, RefNames(), 700, wanted=["Person 17"], tells_apart=True, cards=cards)
+    said = outline_page(
+        index, RefNames(), 700, tells_apart=True, cards=cards, sentence="Like what person 17 said"
+    )
+    assert said.lines == outline.lines
     assert [line for line in outline.lines if "Person 17" in line] != []
     assert "  ... 28 more controls in rows like these" in outline.lines
     assert outline.left_out == 0

@@ -152,6 +152,18 @@ def test_of_two_entries_of_one_name_the_one_with_more_texts_of_the_sentence_is_m
     assert permissions.judge_place("like post", first, [mentioned]).may
 
 
+def test_an_entry_whose_title_the_sentence_has_is_meant_whether_or_not_the_plan_says_so():
+    """A model's plan had nothing but the comment: it wrote below another post, where the comment then stood."""
+    permissions = ActPermissions(
+        "Add a comment saying 'Nice' to the Amazon post of 12", SentencePlan(shown_when_done=["Nice"])
+    )
+    google, amazon, number = ["Google", "Exciting news"], ["Amazon", "Our recap"], ["12", "to"]
+    judged = permissions.judge_place("open comments", google, [number, amazon])
+    assert (judged.may, judged.allow) == (False, "elsewhere")
+    assert permissions.judge_place("open comments", amazon, [number, google]).may
+    assert permissions.judge_place("open comments", google, [number]).may
+
+
 def test_what_a_press_opened_may_be_called_like_it_and_what_sent_something_is_not_pressed_again():
     for sent in (True, False):
         permissions = ActPermissions(SENTENCE, PLAN)
