@@ -171,8 +171,8 @@ class ActPermissions:
         return self._judge_press(element, names, url, around, card, number) if action in PRESSES else MAY
 
     def judge_place(self, name: str, here: Sequence[str], others: Sequence[Sequence[str]]) -> ActJudgement:
-        """Return whether one of several controls that are called alike may be pressed: another one may stand beside more of the texts
-        that the sentence names, or beside one as its title and not within another text. `here`, `others`: the texts around it and
+        """Return whether one of several controls that are called alike may be pressed: another one may stand beside all texts that the
+        sentence names of those here and more, or beside one as its title and not within another text. `here`, `others`: the texts around it and
         around the others.
         """
         plan = self.plan
@@ -180,16 +180,14 @@ class ActPermissions:
         told += [each for pair in _QUOTED.findall(self.sentence) for each in pair]
         named = {text for each in told if len(text := fold(each)) >= SHORTEST}
         has = self._weigh(named, here)
-        best = max(
-            (self._weigh(named, other) for other in others), key=lambda each: sum(each.values()), default=has
-        )
-        if sum(best.values()) <= sum(has.values()):
-            return MAY
-        beside = next(text for text, weight in best.items() if weight > has.get(text, 0))
-        told_here = " ".join(here)
-        return self._ask(
-            f"{name!r} after {told_here!r}, though another one is after {beside!r}", ELSEWHERE, ""
-        )
+        for other in others:
+            more = self._weigh(named, other)
+            lacks = [text for text, weight in more.items() if weight > has.get(text, 0)]
+            if lacks and all(more.get(text, 0) >= weight for text, weight in has.items()):
+                told_here = " ".join(here)
+                reason = f"{name!r} after {told_here!r}, though another one is after {lacks[0]!r}"
+                return self._ask(reason, ELSEWHERE, "")
+        return MAY
 
     def _weigh(self, named: AbstractSet[str], texts: Sequence[str]) -> dict[str, int]:
         """Return what of the sentence stands in these texts: 2 for what begins one, as a title does, and for one that the sentence has

@@ -152,6 +152,13 @@ def test_of_two_entries_of_one_name_the_one_with_more_texts_of_the_sentence_is_m
     assert permissions.judge_place("like post", first, [mentioned]).may
 
 
+def test_another_row_may_have_the_values_that_this_one_is_to_get():
+    permissions = ActPermissions("Assign 'Paper jam' to 'Ada' with the status 'In progress'", SentencePlan())
+    assert permissions.judge_place(
+        "Edit", ["Paper jam", "Bo", "Open"], [["No toner", "Ada", "In progress"]]
+    ).may
+
+
 def test_an_entry_whose_title_the_sentence_has_is_meant_whether_or_not_the_plan_says_so():
     """A model's plan had nothing but the comment: it wrote below another post, where the comment then stood."""
     permissions = ActPermissions(
