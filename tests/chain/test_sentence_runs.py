@@ -75,7 +75,7 @@ def test_a_job_that_no_task_does_is_done_within_its_plan_and_shown_by_evidence(s
     assert "when the page was opened again: 'Skua' appears" in result["steps"][-1]["evidence"][0]
     assert "boats moored" not in planned  # the plan is made before any page is seen
     kept = [json.loads(line) for line in (tmp_path / "a" / "model_calls.jsonl").read_text().splitlines()]
-    assert [each["prompt"] for each in kept] == ["plan_sentence/2", *["next_act/1"] * 5]
+    assert [each["prompt"] for each in kept] == ["plan_sentence/3", *["next_act/1"] * 5]
     listed = warm.run("periplus", "runs", "list", cwd=tmp_path, env={"COLUMNS": "200"}).stdout
     assert "sentence" in listed
     trace = (tmp_path / "a" / "session" / "turn_001" / "session.jsonl").read_text().splitlines()
