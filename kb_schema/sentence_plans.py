@@ -9,6 +9,19 @@ from pydantic import BaseModel, Field
 
 LONGEST = 300
 """Characters of one text of a plan."""
+SHORTEST_TITLE = 3
+"""Letters of a text that may name an entry of a page."""
+
+
+class ControlChange(BaseModel):
+    """A control that says by its own name, state or number that the job is done: `Follow` becomes `Following`, a star is pressed."""
+
+    control: str
+    """What it is called before, or what its icon stands for."""
+    beside: list[str] = Field(default_factory=list, max_length=3)
+    """Texts of the sentence that its card or row has, or the heading of its page."""
+    on: bool = True
+    """Whether it is pressed, or counts one more, when the job is done; False: no longer, or one less."""
 
 
 class SentencePlan(BaseModel):
@@ -26,11 +39,14 @@ class SentencePlan(BaseModel):
     gone_when_done: list[str] = Field(default_factory=list, max_length=5)
     on_when_done: list[str] = Field(default_factory=list, max_length=5)
     off_when_done: list[str] = Field(default_factory=list, max_length=5)
+    changed_when_done: list[ControlChange] = Field(default_factory=list, max_length=5)
 
     @property
     def evidence(self) -> list[str]:
         """Return the texts of the sentence that show that the job is done."""
-        return [*self.shown_when_done, *self.gone_when_done, *self.on_when_done, *self.off_when_done]
+        texts = [*self.shown_when_done, *self.gone_when_done, *self.on_when_done, *self.off_when_done]
+        beside = [text for each in self.changed_when_done for text in each.beside]
+        return list(dict.fromkeys([*texts, *beside]))
 
     @property
     def named_screens(self) -> tuple[str, ...]:
@@ -51,12 +67,40 @@ class SentencePlan(BaseModel):
             ("done when the page no longer shows", self.gone_when_done),
             ("done when it is on", self.on_when_done),
             ("done when it is off", self.off_when_done),
+            ("done when it says so itself", list(map(describe_change, self.changed_when_done))),
         ):
             if texts:
                 lines.append(f"{what}: {', '.join(texts)}")
         return "\n".join(lines) or "no steps"
 
 
+def describe_change(change: ControlChange) -> str:
+    """Return a control that changes in words."""
+    beside = f" beside {' and '.join(map(repr, change.beside))}" if change.beside else ""
+    return f"{change.control!r}{beside} is {'pressed' if change.on else 'no longer pressed'}, or called otherwise"
+
+
 def fold(text: str) -> str:
     """Return a text for comparison: without case and repeated white space."""
     return " ".join(text.split()).casefold()
+
+
+def stands_in(said: str, whole: str) -> bool:
+    """Return whether a text stands in another one between the bounds of words. Both are folded."""
+    at = whole.find(said)
+    while at >= 0:
+        before, after = whole[at - 1 : at], whole[at + len(said) : at + len(said) + 1]
+        if not (before.isalnum() or after.isalnum()):
+            return True
+        at = whole.find(said, at + 1)
+    return False
+
+
+def is_title_in(text: str, sentence: str) -> bool:
+    """Return whether a sentence has a text of a page whole, which may name an entry there: no word of two letters, and no number.
+
+    >>> [is_title_in(each, "Like the post by Ada Lovelace of 1843") for each in ("Ada Lovelace", "Ada", "by", "1843", "Lovelace & Co")]
+    [True, True, False, False, False]
+    """
+    said = fold(text)
+    return sum(each.isalpha() for each in said) >= SHORTEST_TITLE and stands_in(said, fold(sentence))

@@ -1,26 +1,31 @@
 """An outline of a live page in few words: its headings, messages and controls, each control with a short reference.
 
 Of rows that repeat, the first few are listed, those that lay out a form, and those with a wanted text; the others are counted, as
-are controls behind an open dialog. Values of fields are not read (`agent.locators.field_values`).
+are controls behind an open dialog. Cards that repeat are left out so where all would be too long. Values of fields are not read (`agent.locators.field_values`).
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
+from agent.locators.control_cards import NO_CARD, ControlCard
+from agent.locators.control_names import FIELD_ROLES, call_control, has_letters
 from agent.locators.page_index import IndexedElement, IndexedRegion, PageIndex, RegionKind
+from kb_schema.sentence_plans import is_title_in
 
 MOST_CHARACTERS = 2_800
 """Length of an outline; about 800 tokens."""
 MOST_ROWS = 3
 """Rows that are listed of each list or table."""
 LONGEST_TEXT = 80
+LONGEST_CARD = 160
+"""Characters of the texts of a card."""
 _MESSAGE_ROLES = frozenset({"alert", "status", "alertdialog", "log"})
 _SHOWN_REGIONS = frozenset({RegionKind.DIALOG, RegionKind.FORM, RegionKind.LANDMARK})
 _ROWS = frozenset({RegionKind.ROW, RegionKind.ITEM})
-_FIELD_ROLES = frozenset({"textbox", "searchbox", "combobox", "listbox", "spinbutton", "checkbox", "switch"})
 _PARTS = frozenset({"main", "region", "document", "article", "dialog", "group", "tabpanel"})
 
 RefKey = tuple[str, ...]
@@ -66,16 +71,25 @@ def outline_page(
     rows: int = MOST_ROWS,
     wanted: Sequence[str] = (),
     tells_apart: bool = False,
+    cards: Mapping[int, ControlCard] | None = None,
+    sentence: str = "",
 ) -> PageOutline:
     """Return the outline of a page, at most about `most` characters long. References are those of `names`.
 
     `index`: with all rows of lists, or with the first `MOST_ROWS` of each. `rows`: how many of each list are listed.
     `wanted`: rows with one of these texts are listed beside them. `tells_apart`: of controls that are called alike, the
-    texts before each are told.
+    texts before each are told; if these do not tell which is which, those of its card among `cards`, those first that begin with a wanted text.
+    `sentence`: cards of which it has a text whole are wanted, too.
     """
     refs: dict[str, int] = {}
-    alike = tell_places(index) if tells_apart else {}
-    lines = list(_list_lines(index, names, refs, _list_further_rows(index, rows, wanted), alike))
+    alike = tell_places(index, cards, wanted) if tells_apart else {}
+    further = _list_further_rows(index, rows, wanted)
+    lines = list(_list_lines(index, names, refs, further, alike))
+    if cards and sum(len(line) + 1 for line in lines) > most:
+        refs = {}
+        lines = list(
+            _list_lines(index, names, refs, further, alike, _list_further_cards(cards, wanted, sentence))
+        )
     kept, used = [], 0
     for line in lines:
         used += len(line) + 1
@@ -100,8 +114,9 @@ def list_changes(before: PageOutline, after: PageOutline) -> list[str] | None:
 
 
 def _list_lines(
-    index: PageIndex, names: RefNames, refs: dict[str, int], hidden_rows: set[int], alike: Mapping[int, str]
-) -> Iterator[str]:
+    index: PageIndex, names: RefNames, refs: dict[str, int], hidden_rows: set[int], alike: Mapping[int, str],
+    hidden: AbstractSet[int] = frozenset(),
+) -> Iterator[str]:  # fmt: skip
     operable = {element.at for element in index.interactive}
     labels = _name_fields_in_rows(index)
     region, times, skipped, behind = None, Counter[RefKey](), 0, 0
@@ -113,7 +128,7 @@ def _list_lines(
         if element.behind and not said:
             behind += 1
             continue
-        if hidden_rows & {id(each) for each in index.regions_of(element)}:
+        if element.at in hidden or hidden_rows & {id(each) for each in index.regions_of(element)}:
             skipped += element.at in operable
             continue
         if skipped:
@@ -131,7 +146,7 @@ def _list_lines(
         ref = names.name((*key, str(times[key])))
         refs[ref] = element.at
         before = alike.get(element.at, "")
-        place = f" @ after {_short(before)}" if before else ""
+        place = f" @ after {_short(before, LONGEST_CARD)}" if before else ""
         yield f"{ref} {_control(index, element, labels.get(element.at, ''))}{place}"
     skipped += index.further.get(len(index.elements), 0)
     if skipped:
@@ -155,10 +170,13 @@ def _heading_or_message(element: IndexedElement) -> str:
 
 
 def _control(index: PageIndex, element: IndexedElement, label: str) -> str:
-    name = _name(element) or element.near.before or label
+    name = call_control(element) or element.near.before or label
+    shown = element.name or element.text
     role = element.role or ("clickable" if element.clickable else element.tag)
     own = element.attributes.get("name", "")
     parts = [role, f'"{_short(name)}"' if name else f"(no name, {_short(own)})" if own else "(no name)"]
+    if shown and shown not in name and not has_letters(shown):
+        parts.append(f"shows {_short(shown)}")
     if element.attributes.get("type") == "password":
         parts.append("password")
     if element.required:
@@ -174,32 +192,44 @@ def _control(index: PageIndex, element: IndexedElement, label: str) -> str:
     return " ".join(parts)
 
 
-def _name(element: IndexedElement) -> str:
-    return element.label or element.name or element.placeholder or element.text or element.icon
-
-
-def tell_places(index: PageIndex) -> dict[int, str]:
-    """Return the controls of which the page has another one with the same role and name, with the text before each.
-
-    Where that is the same before several of them, it is all texts since the control or heading before: those of its row.
-    """
+def list_alike(index: PageIndex) -> list[list[IndexedElement]]:
+    """Return the controls of which the page has another one with the same role and name, those that are called alike together."""
     called: dict[tuple[str | None, str], list[IndexedElement]] = {}
     for element in index.interactive:
         if not element.behind:
-            called.setdefault((element.role, _name(element)), []).append(element)
+            called.setdefault((element.role, call_control(element)), []).append(element)
+    return [alike for alike in called.values() if len(alike) > 1]
+
+
+def tell_places(
+    index: PageIndex, cards: Mapping[int, ControlCard] | None = None, wanted: Sequence[str] = ()
+) -> dict[int, str]:
+    """Return the controls of which the page has another one with the same role and name, with what tells each from the others.
+
+    If each lies in a card of its own, it is the texts of the card, those first that begin with a wanted text; else the text before it. Where that is the
+    same before several of them, or has no letter, it is the card's texts; without one, all since the control or heading before: those of its row.
+    """
     between: dict[int, str] | None = None
     found: dict[int, str] = {}
-    for alike in called.values():
-        if len(alike) == 1:
+    for alike in list_alike(index):
+        around = {each.at: (cards or {}).get(each.at, NO_CARD) for each in alike}
+        if len({card.number for card in around.values() if card.texts}) == len(alike):
+            found |= {at: _tell_card(card, wanted) for at, card in around.items()}
             continue
         times = Counter(each.near.before for each in alike)
         for each in alike:
             before = each.near.before
-            if times[before] > 1:
+            if times[before] > 1 or not has_letters(before):
                 between = _texts_between(index) if between is None else between
-                before = between.get(each.at) or before
+                before = _tell_card(around[each.at], wanted) or between.get(each.at) or before
             found[each.at] = before
     return found
+
+
+def _tell_card(card: ControlCard, wanted: Sequence[str]) -> str:
+    """Return the texts of a card, those first that begin with a wanted text."""
+    texts = tuple(each.casefold() for each in wanted if each.strip())
+    return " ".join(sorted(card.texts, key=lambda said: not said.casefold().startswith(texts)))
 
 
 def _texts_between(index: PageIndex) -> dict[int, str]:
@@ -227,10 +257,10 @@ def _name_fields_in_rows(index: PageIndex) -> dict[int, str]:
         if row is None:
             continue
         rows[id(row)] = row
-        if element.role in _FIELD_ROLES and not _name(element):
+        if element.role in FIELD_ROLES and not call_control(element):
             fields.setdefault(id(row), []).append(element)
         else:
-            said.setdefault(id(row), set()).add(_name(element))
+            said.setdefault(id(row), set()).add(call_control(element))
     found: dict[int, str] = {}
     for key, unnamed in fields.items():
         texts = [text for text in rows[key].texts if text and text not in said.get(key, ())]
@@ -245,7 +275,8 @@ def _row_name(row: IndexedRegion | None) -> str:
 
 def _key(index: PageIndex, element: IndexedElement) -> RefKey:
     regions = [each.name for each in index.regions_of(element) if each.name]
-    return (index.url.partition("#")[0], element.tag, element.role or "", element.name, *regions[:2])
+    name = element.name or call_control(element)  # what is only clickable has no accessible name
+    return (index.url.partition("#")[0], element.tag, element.role or "", name, *regions[:2])
 
 
 def _list_further_rows(index: PageIndex, rows: int, wanted: Sequence[str]) -> set[int]:
@@ -268,10 +299,19 @@ def _list_further_rows(index: PageIndex, rows: int, wanted: Sequence[str]) -> se
     return {id(region) for at, region in further.items() if at not in named}
 
 
-def _short(text: str) -> str:
+def _list_further_cards(cards: Mapping[int, ControlCard], wanted: Sequence[str], sentence: str) -> set[int]:
+    """Return the controls in cards beyond the first few, without those of cards that have a wanted text, or one that the sentence has."""
+    texts = [each.casefold() for each in wanted if each.strip()]
+    first = sorted({card.number for card in cards.values() if card.number is not None})[:MOST_ROWS]
+    return {
+        at
+        for at, card in cards.items()
+        if card.number is not None and card.number not in first
+        and not any(text in said.casefold() for text in texts for said in card.texts)
+        and not any(is_title_in(said, sentence) for said in card.texts)
+    }  # fmt: skip
+
+
+def _short(text: str, most: int = LONGEST_TEXT) -> str:
     plain = " ".join(text.split())
-    return (
-        plain
-        if len(plain) <= LONGEST_TEXT
-        else f"{plain[: LONGEST_TEXT - 1].rstrip()}\N{HORIZONTAL ELLIPSIS}"
-    )
+    return plain if len(plain) <= most else f"{plain[: most - 1].rstrip()}\N{HORIZONTAL ELLIPSIS}"

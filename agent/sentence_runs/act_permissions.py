@@ -19,11 +19,13 @@ from agent.dangers.press_surroundings import (
     find_harm_around,
     find_harm_in_choice,
 )
+from agent.locators.control_cards import NO_CARD, ControlCard
+from agent.locators.control_names import call_control, is_switch
 from agent.locators.page_index import IndexedElement
 from agent.sentences.sentence_words import SMALL, stem
 from kb_schema.explorations import Danger
 from kb_schema.secret_fields import is_secret_name
-from kb_schema.sentence_plans import SentencePlan, fold
+from kb_schema.sentence_plans import SentencePlan, fold, is_title_in, stands_in
 from kb_schema.text_similarity import words
 
 PRESSES = frozenset({"click", "double_click"})
@@ -37,6 +39,8 @@ VALUES = "values"
 ELSEWHERE = "elsewhere"
 """The name by which one of several controls that are called alike is allowed, though another one stands beside a text of the
 sentence."""
+FEWEST_TEXTS = 2
+"""Texts of an entry."""
 SHORTEST = 2
 """Characters of a text that tells which of several controls is meant."""
 _QUOTED = re.compile(r"\"([^\"]+)\"|'([^']+)'")
@@ -105,8 +109,8 @@ STEPPING = frozenset(
 
 LEADING = frozenset({"button", "link", "tab", "menuitem"})
 """Roles of controls that take no text, whatever they are called."""
-SWITCH_CLASSES = frozenset({"switch", "toggle", "checkbox"})
-"""Parts of class names by which a control without words is taken for a switch."""
+ENTRIES = frozenset({None, "link", "row", "listitem", "article", "gridcell", "cell", "group", "treeitem"})
+"""Roles of what may be an entry of several texts, such as a card or a row. Of other controls each word counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +140,11 @@ class ActPermissions:
     allowed: AbstractSet[str] = frozenset()
     """Names of `--allow`, folded; answers of the person are added."""
     _pressed: set[tuple[str, str]] = field(default_factory=set)
-    """Words of the presses that were done, and the address without its query."""
+    """Words of the presses that were done and may have sent something, and the address without its query."""
+    _opened: dict[tuple[str, str], int] = field(default_factory=dict)
+    """The same of those that sent nothing -> the number of controls that were known then: what they opened may have an entry that is
+    called so.
+    """
 
     def judge(
         self,
@@ -145,8 +153,12 @@ class ActPermissions:
         value: str | None,
         url: str,
         around: PressSurroundings = NOTHING_AROUND,
+        card: ControlCard = NO_CARD,
+        number: int = 0,
     ) -> ActJudgement:
-        """Return whether the act may be done on that element of the page at `url`."""
+        """Return whether the act may be done on that element of the page at `url`. `card`: what is around and in it. `number`: which one it
+        was of the controls that the run has seen, in their order; 0: not known.
+        """
         names = _list_names(element)
         name = names[0] if names else ""
         leads = (
@@ -156,37 +168,65 @@ class ActPermissions:
             return ActJudgement(f"{name or 'a field'!r} takes a secret or a file: a person has to fill it in")
         if action in ENTERS:
             return self._judge_entry(name, action, value)
-        return self._judge_press(element, names, url, around) if action in PRESSES else MAY
+        return self._judge_press(element, names, url, around, card, number) if action in PRESSES else MAY
 
-    def judge_place(self, name: str, here: str, others: Sequence[str]) -> ActJudgement:
-        """Return whether one of several controls that are called alike may be pressed: another one may stand beside a text that
-        the sentence names. `here`, `others`: the texts before it and before the others.
+    def judge_place(self, name: str, here: Sequence[str], others: Sequence[Sequence[str]]) -> ActJudgement:
+        """Return whether one of several controls that are called alike may be pressed: another one may stand beside all texts that the
+        sentence names of those here and more, or beside one as its title and not within another text. `here`, `others`: the texts around it and
+        around the others.
         """
         plan = self.plan
         told = [*plan.evidence, *plan.entered, *self.values.values()]
         told += [each for pair in _QUOTED.findall(self.sentence) for each in pair]
-        named = [text for each in told if len(text := fold(each)) >= SHORTEST]
-        if any(_stands_in(each, fold(here)) for each in named):
-            return MAY
-        beside = next((each for each in named for other in others if _stands_in(each, fold(other))), None)
-        if beside is None:
-            return MAY
-        return self._ask(f"{name!r} after {here!r}, though another one is after {beside!r}", ELSEWHERE, "")
+        named = {text for each in told if len(text := fold(each)) >= SHORTEST}
+        has = self._weigh(named, here)
+        for other in others:
+            more = self._weigh(named, other)
+            lacks = [text for text, weight in more.items() if weight > has.get(text, 0)]
+            if lacks and all(more.get(text, 0) >= weight for text, weight in has.items()):
+                told_here = " ".join(here)
+                reason = f"{name!r} after {told_here!r}, though another one is after {lacks[0]!r}"
+                return self._ask(reason, ELSEWHERE, "")
+        return MAY
+
+    def _weigh(self, named: AbstractSet[str], texts: Sequence[str]) -> dict[str, int]:
+        """Return what of the sentence stands in these texts: 2 for what begins one, as a title does, and for one that the sentence has
+        whole; 1 for what is within one.
+        """
+        said = [fold(each) for each in texts]
+        begun = {text for text in named for each in said if each.startswith(text) and stands_in(text, each)}
+        within = {text for text in named for each in said if stands_in(text, each)}
+        whole = {text for text in said if is_title_in(text, self.sentence)}
+        return {
+            text: 2 if text in begun | whole else 1 for text in sorted(within | whole, key=len, reverse=True)
+        }
 
     def judge_request(self, harm: tuple[Danger, str], name: str) -> ActJudgement:
         """Return whether what a press would send may be sent: its danger, and what shows it. `name`: the pressed control."""
         return self._ask(f"{name!r} would send what {harm[0].replace('_', ' ')} ({harm[1]})", harm[0], name)
 
-    def note_press(self, element: IndexedElement, url: str) -> None:
-        """Note that a press was done: another one of the same control needs a yes."""
-        self._pressed.add(_press_key(element, url))
+    def note_press(self, element: IndexedElement, url: str, *, sent: bool = True, known: int = 0) -> None:
+        """Note that a press was done. Another one of what is called so needs a yes; if it sent nothing, only of the `known` controls, which
+        the run had seen before: what it opened may have an entry that is called so.
+        """
+        key = _press_key(element, url)
+        if sent:
+            self._pressed.add(key)
+        else:
+            self._opened[key] = known
 
     def allow(self, name: str) -> None:
         """Note a person's yes."""
         self.allowed = {*self.allowed, fold(name)}
 
     def _judge_press(
-        self, element: IndexedElement, names: list[str], url: str, around: PressSurroundings
+        self,
+        element: IndexedElement,
+        names: list[str],
+        url: str,
+        around: PressSurroundings,
+        card: ControlCard,
+        number: int,
     ) -> ActJudgement:
         name = names[0] if names else ""
         harm = _find_harm(element, names, around)
@@ -196,12 +236,27 @@ class ActPermissions:
         if beside:  # a control without words
             return self._ask(f"the sentence does not imply to press what is after {beside!r}", beside, beside)
         unsaid = sorted(_content(name) - self._implied() - NEUTRAL)
-        if unsaid or not _content(name):
+        if (unsaid or not _content(name)) and not self._names_entry(element, card):
             words_of = f" ({', '.join(unsaid)})" if unsaid else ""
             return self._ask(f"the sentence does not imply to press {name!r}{words_of}", name, name)
-        if _press_key(element, url) in self._pressed and not _content(name) <= STEPPING:
+        key = _press_key(element, url)
+        if (key in self._pressed or number <= self._opened.get(key, -1)) and not _content(name) <= STEPPING:
             return self._ask(f"{name!r} was pressed here already", REPEATS, name)
         return MAY
+
+    def _names_entry(self, element: IndexedElement, card: ControlCard) -> bool:
+        """Whether it is an entry of several texts, such as a card or a row, of which the sentence or plan has one whole, as its title.
+
+        Its other lines are details. Each word of a button counts, and of what has one line only.
+        """
+        if element.role not in ENTRIES or element.tag in ("button", "input") or len(card.own) < FEWEST_TEXTS:
+            return False
+        said = [
+            fold(each)
+            for each in (self.sentence, *self.plan.controls, *self.plan.entered, *self.values.values())
+        ]
+        titles = [fold(each) for each in card.own if len(_content(each) - NEUTRAL) > 0]
+        return any(stands_in(title, each) for title in titles for each in said)
 
     def _judge_entry(self, name: str, action: str, value: str | None) -> ActJudgement:
         harm = _find_harm_in_entry(name, action, value)
@@ -214,7 +269,7 @@ class ActPermissions:
             return ActJudgement(f"{action} needs a value")
         said = fold(value)
         whole = fold(" ".join([self.sentence, *self.values.values()]))
-        if not said or said in {fold(each) for each in self.plan.entered} or _stands_in(said, whole):
+        if not said or said in {fold(each) for each in self.plan.entered} or stands_in(said, whole):
             return MAY
         return self._ask(f"the sentence does not imply to enter {value!r} into {name!r}", VALUES, name)
 
@@ -228,17 +283,6 @@ class ActPermissions:
         return frozenset(stem for each in said for stem in _content(each))
 
 
-def _stands_in(said: str, whole: str) -> bool:
-    """Whether a text stands in another one between the bounds of words."""
-    at = whole.find(said)
-    while at >= 0:
-        before, after = whole[at - 1 : at], whole[at + len(said) : at + len(said) + 1]
-        if not (before.isalnum() or after.isalnum()):
-            return True
-        at = whole.find(said, at + 1)
-    return False
-
-
 def _content(text: str) -> frozenset[str]:
     """Return the stems of the words that say something; numbers, such as counts, do not."""
     return frozenset(stem(each) for each in words(text) if each not in SMALL and not each.isdecimal())
@@ -247,23 +291,18 @@ def _content(text: str) -> frozenset[str]:
 def _list_names(element: IndexedElement) -> list[str]:
     """Return all that the control is called; what a person reads first."""
     attributes = element.attributes
-    called = [element.label, element.name, element.text, element.placeholder, element.icon]
+    called = [
+        call_control(element),
+        element.label,
+        element.name,
+        element.text,
+        element.placeholder,
+        element.icon,
+    ]
     called += [attributes.get(each, "") for each in ("title", "value", "alt", "aria-label")]
     names = list(dict.fromkeys(each.strip() for each in called if each.strip()))
     beside = element.near.before.strip()
-    return [beside] if not names and beside and _is_switch(element) else names
-
-
-def _is_switch(element: IndexedElement) -> bool:
-    """Whether it turns something on and off, by its role or its classes: the text beside it says what. Other controls without
-    words may do anything, for example delete what the text names.
-    """
-    return element.role in ("switch", "checkbox") or not list_class_parts(element).isdisjoint(SWITCH_CLASSES)
-
-
-def list_class_parts(element: IndexedElement) -> set[str]:
-    """Return the words of the class names of an element, folded."""
-    return {part for each in element.classes for part in re.split(r"[-_]", each.casefold())}
+    return [beside] if not names and beside and is_switch(element) else names
 
 
 def _press_key(element: IndexedElement, url: str) -> tuple[str, str]:

@@ -2,7 +2,8 @@
 
 A model's word is no evidence, nor is what was typed into a field, or what a link or a search leads to: the page is read before and
 after each press that sends a change, and opened again at the end. What is to go must be gone from the page with the control, and from the
-one after it, if they showed it before. Switches and boxes: `switch_evidence`.
+one after it, if they showed it before. Switches and boxes: `switch_evidence`. Controls that say it
+themselves: `control_evidence`.
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ from agent.locators.page_scan import scan_page
 from agent.page.errors import PageError
 from agent.page.page_changes import wait_for_change
 from agent.page.page_writes import watch_writes
+from agent.sentence_runs.control_evidence import ControlEvidence
 from agent.sentence_runs.switch_evidence import SwitchEvidence
-from kb_schema.sentence_plans import SentencePlan, fold
+from kb_schema.sentence_plans import SentencePlan, describe_change, fold
 
 ANSWERED_S = 5.0
 """How long an answer to a press is waited for before its page is read."""
@@ -92,7 +94,9 @@ class ChangeEvidence:
     """The texts of pages around the presses of one run."""
 
     plan: SentencePlan
+    sentence: str = ""
     switches: SwitchEvidence = field(init=False)
+    controls: ControlEvidence = field(init=False)
     _seen: dict[str, str] = field(default_factory=dict)
     """Address -> what it showed when it was seen last, the last one last."""
     _before: str = ""
@@ -109,6 +113,7 @@ class ChangeEvidence:
 
     def __post_init__(self) -> None:
         self.switches = SwitchEvidence(self.plan)
+        self.controls = ControlEvidence(self.plan, self.sentence)
 
     async def before_press(self, page: Page) -> None:
         """Read the page that is about to be changed."""
@@ -149,17 +154,23 @@ class ChangeEvidence:
 
     def _find_lack(self, *, sent: bool) -> str:
         """Return why what was seen during the run is no evidence; empty if it is some. `sent`: a change was, by a press or not."""
-        if not self.plan.evidence:
+        if not (self.plan.evidence or self.plan.changed_when_done):
             return "the sentence has no text by which the page could show that it is done"
-        texts = self.plan.shown_when_done or self.plan.gone_when_done
-        if not (self._accepted if texts else sent):
+        presses = self.plan.shown_when_done or self.plan.gone_when_done or self.plan.changed_when_done
+        if not (self._accepted if presses else sent):
             return f"no press sent a change: {self._describe()}"
         if self.plan.shown_when_done and self._shown is None:
             return f"after no change the page showed it: {self._describe()}"
         if self.plan.gone_when_done and not self._had:
             return f"no page showed it before the change: {self._describe()}"
+        return self._find_unseen()
+
+    def _find_unseen(self) -> str:
+        """Return which switch stood so before, or which control was not pressed; empty if there is none."""
         if any(self.switches.find_page(each) is None for each in self.switches.wanted):
             return f"no page showed it otherwise before: {self._describe()}"
+        if unpressed := self.controls.list_unpressed():
+            return f"no accepted press of such a control where the sentence says: {', '.join(unpressed)}"
         return ""
 
     async def _look_again(self, engine: TaskRunner) -> str:
@@ -179,6 +190,10 @@ class ChangeEvidence:
             await self._open(engine, str(self.switches.find_page(words)))
             if not self.switches.holds(await scan_page(page), words):
                 return f"a page that was opened again shows it otherwise, or not: {self._describe()}"
+        for url, positions in self.controls.list_pages().items():
+            await self._open(engine, url)
+            if unchanged := await self.controls.find_unchanged(page, await scan_page(page), positions):
+                return f"a page that was opened again does not show it: {', '.join(unchanged)}"
         return ""
 
     async def _open(self, engine: TaskRunner, url: str) -> None:
@@ -225,4 +240,5 @@ class ChangeEvidence:
     def _describe(self) -> str:
         shown = [f"{each!r} appears" for each in self.plan.shown_when_done]
         gone = [f"{each!r} is gone" for each in self.plan.gone_when_done]
-        return ", ".join([*shown, *gone, *self.switches.describe()])
+        changed = map(describe_change, self.plan.changed_when_done)
+        return ", ".join([*shown, *gone, *self.switches.describe(), *changed])

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 from agent.inferencer import ModelInferencer
 from agent.language_models.prompt_files import load_prompt
-from kb_schema.sentence_plans import LONGEST, SentencePlan, fold
+from agent.sentences.sentence_words import stem
+from kb_schema.sentence_plans import LONGEST, ControlChange, SentencePlan, fold
+from kb_schema.text_similarity import words
 
 MOST_LISTED = 200
 """Screens, and tasks, that are listed for a plan."""
@@ -59,9 +61,25 @@ def keep_founded(
             "screens": [each for each in plan.screens if each in known.screens],
             "steps": [each[:LONGEST] for each in plan.steps],
             "controls": [each[:LONGEST] for each in plan.controls],
+            "changed_when_done": [
+                each for each in plan.changed_when_done if _is_founded(each, plan, sentence, said)
+            ],
             **{
                 name: [each for each in getattr(plan, name) if fold(each) and fold(each) in said]
                 for name in ("shown_when_done", "gone_when_done", "on_when_done", "off_when_done")
             },
         }
     )
+
+
+def _is_founded(change: ControlChange, plan: SentencePlan, sentence: str, said: str) -> bool:
+    """Whether the sentence names the place of a control that is to change, and the sentence or the plan the control itself.
+
+    Without a place, the sentence has all words of the control. `said`: the sentence with its values, folded.
+    """
+    control = fold(change.control)
+    if change.beside:
+        named = control in said or control in map(fold, plan.controls)
+        return bool(control) and named and all(fold(each) and fold(each) in said for each in change.beside)
+    called = {stem(each) for each in words(control)}
+    return bool(called) and called <= {stem(each) for each in words(sentence)}

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Literal
@@ -26,12 +26,15 @@ from agent.execution.single_actions import perform_single_action
 from agent.execution.task_runner import TaskRunner
 from agent.inferencer import InferenceFailed, ModelInferencer
 from agent.language_models.prompt_files import load_prompt, mark_page_text
+from agent.locators.control_cards import NO_CARD, ControlCard, read_cards
+from agent.locators.control_names import call_control
 from agent.locators.page_fingerprints import PageFingerprints
 from agent.locators.page_index import IndexedElement
-from agent.locators.page_outline import RefNames, outline_page, tell_places
+from agent.locators.page_outline import RefNames, list_alike, outline_page, tell_places
 from agent.locators.page_scan import scan_page
 from agent.locators.stable_selectors import choose_selectors
 from agent.page.errors import PageError, PageGone, ScriptFailed
+from agent.page.page_writes import watch_writes
 from agent.sentence_runs.act_permissions import (
     ACTIONS,
     PRESSES,
@@ -104,6 +107,8 @@ class SentenceRun:
     _done: list[str] = field(default_factory=list)
     _answers: list[str] = field(default_factory=list)
     _steps: list[StepRecord] = field(default_factory=list)
+    _cards: Mapping[int, ControlCard] = field(default_factory=dict)
+    """Of the controls that are called alike, on the page that was looked at last."""
     _failed: int = 0
     _asked_for: ActJudgement | None = None
     """The last act that needs a yes."""
@@ -111,7 +116,7 @@ class SentenceRun:
     async def run(self) -> RunResult:
         """Do the job; return the result with its evidence. Raises as `TaskRunner.run_task` before the first act."""
         session, started_at, started = self.engine.session, datetime.now(UTC), time.monotonic()
-        evidence = ChangeEvidence(self.plan)
+        evidence = ChangeEvidence(self.plan, self.permissions.sentence)
         await self._begin()
         session.bus.tell(TaskStarted(SENTENCE, self.permissions.sentence, 0))
         seen: Sequence[str] = ()
@@ -240,9 +245,15 @@ class SentenceRun:
             raise AgentError(f"the page does not answer: {exc}", hint="run it again") from exc
         await session.look()
         wanted = [*self.plan.entered, *self.plan.evidence, *self._quoted]
+        alike = [each.at for group in list_alike(index) for each in group]
+        try:
+            self._cards = await read_cards(session.page, index, alike)
+        except (PageGone, ScriptFailed) as exc:
+            raise AgentError(f"the page does not answer: {exc}", hint="run it again") from exc
         outline = outline_page(
-            index, self._names, OUTLINE_CHARACTERS, rows=OUTLINE_ROWS, wanted=wanted, tells_apart=True
-        )
+            index, self._names, OUTLINE_CHARACTERS, rows=OUTLINE_ROWS, wanted=wanted, tells_apart=True, cards=self._cards,
+            sentence=self.permissions.sentence,
+        )  # fmt: skip
         return ShownPage(index, outline)
 
     @property
@@ -280,10 +291,12 @@ class SentenceRun:
         element, selector = found
         session, action = self.engine.session, act.action or ""
         presses, url = action in PRESSES, session.page.url
-        if presses:
-            await evidence.before_press(session.page)
+        changes = {}
         try:
-            async with hold_requests(session.page.context, self.permissions, _called(element)) as held:
+            if presses:
+                await evidence.before_press(session.page)
+                changes = await evidence.controls.look(session.page, shown.index, element)
+            async with hold_requests(session.page.context, self.permissions, call_control(element)) as held:
                 result = await perform_single_action(
                     self.engine,
                     action,
@@ -304,7 +317,12 @@ class SentenceRun:
         if presses and told is None:
             accepted = bool(session.presses.accepted)
             if accepted or element.role != "link":
-                self.permissions.note_press(element, _place(shown, url))
+                sent = accepted or bool(watch_writes(session.page).writes)
+                self.permissions.note_press(
+                    element, _place(shown, url), sent=sent, known=len(self._names.names)
+                )
+            if accepted:
+                evidence.controls.note(changes)
             await evidence.after_press(session.page, accepted=accepted)
         return told
 
@@ -323,12 +341,19 @@ class SentenceRun:
             if choice.selector is None:
                 return f"{act.element} cannot be found again"
             around = await read_surroundings(session.page, choice.selector)
+            card = (await read_cards(session.page, shown.index, [at])).get(at, NO_CARD)
         except (PageGone, ScriptFailed, PageRefused) as exc:
             return f"the page does not answer: {exc}"
         if around is None:
             return f"{act.element} cannot be found again"
         judged = self.permissions.judge(
-            element, act.action, act.value, _place(shown, session.page.url), around
+            element,
+            act.action,
+            act.value,
+            _place(shown, session.page.url),
+            around,
+            card,
+            int((act.element or "e0")[1:]),
         )
         if judged.may and act.action in PRESSES:
             judged = self._judge_place(element, shown)
@@ -338,10 +363,13 @@ class SentenceRun:
 
     def _judge_place(self, element: IndexedElement, shown: ShownPage) -> ActJudgement:
         """Return whether the control may be pressed among those of the page that are called like it."""
-        name, places = _called(element), tell_places(shown.index)
+        name, places = call_control(element), tell_places(shown.index, self._cards)
         alike = (shown.index.elements[at] for at in places if at != element.at)
-        others = [places[each.at] for each in alike if (each.role, _called(each)) == (element.role, name)]
-        return self.permissions.judge_place(name, places.get(element.at, ""), others)
+        others = [each.at for each in alike if (each.role, call_control(each)) == (element.role, name)]
+        told = {
+            at: self._cards.get(at, NO_CARD).texts or (places.get(at, ""),) for at in (element.at, *others)
+        }
+        return self.permissions.judge_place(name, told[element.at], [told[at] for at in others])
 
     async def _ask_for(self, judged: ActJudgement) -> str:
         """Ask for a yes to what was not sent; return what the model is told: a yes counts for its next act."""
@@ -378,7 +406,7 @@ class SentenceRun:
 
 
 def _describe(element: IndexedElement) -> str:
-    return f"{element.role or element.tag} {_called(element)!r}"
+    return f"{element.role or element.tag} {call_control(element)!r}"
 
 
 def _place(shown: ShownPage, url: str) -> str:
@@ -387,7 +415,3 @@ def _place(shown: ShownPage, url: str) -> str:
     """
     layered = any(each.behind for each in shown.index.elements)
     return f"{url.partition('#')[0].partition('?')[0]}{LAYER if layered else ''}"
-
-
-def _called(element: IndexedElement) -> str:
-    return element.label or element.name or element.text or element.placeholder

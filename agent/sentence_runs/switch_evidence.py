@@ -9,12 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from agent.locators.control_names import ON_CLASSES, SWITCH_CLASSES, list_class_parts
 from agent.locators.page_index import IndexedElement, PageIndex
-from agent.sentence_runs.act_permissions import SWITCH_CLASSES, list_class_parts
 from kb_schema.sentence_plans import SentencePlan, fold
-
-ON_CLASSES = frozenset({"on", "active", "checked", "enabled", "selected"})
-"""Parts of class names by which a switch that is only drawn is on."""
 
 
 @dataclass(slots=True)

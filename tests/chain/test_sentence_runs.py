@@ -20,7 +20,7 @@ from agent.sentence_runs.sentence_run import SentenceBudget, SentenceRun
 from kb_schema.run_records import RunStatus
 from kb_schema.sentence_plans import SentencePlan
 from tests.support import warm
-from tests.support.model_policies import follow, page_of
+from tests.support.model_policies import follow, page_of, wants_plan
 from tests.support.model_server import Answer, Asked, serve_model
 
 pytestmark = pytest.mark.sampled(0.5)
@@ -75,7 +75,7 @@ def test_a_job_that_no_task_does_is_done_within_its_plan_and_shown_by_evidence(s
     assert "when the page was opened again: 'Skua' appears" in result["steps"][-1]["evidence"][0]
     assert "boats moored" not in planned  # the plan is made before any page is seen
     kept = [json.loads(line) for line in (tmp_path / "a" / "model_calls.jsonl").read_text().splitlines()]
-    assert [each["prompt"] for each in kept] == ["plan_sentence/2", *["next_act/1"] * 5]
+    assert [each["prompt"] for each in kept] == ["plan_sentence/3", *["next_act/1"] * 5]
     listed = warm.run("periplus", "runs", "list", cwd=tmp_path, env={"COLUMNS": "200"}).stdout
     assert "sentence" in listed
     trace = (tmp_path / "a" / "session" / "turn_001" / "session.jsonl").read_text().splitlines()
@@ -167,6 +167,58 @@ async def test_a_box_that_stood_so_before_is_no_evidence(session, site):
     done = await do(session, "Turn on the Fog horn", plan, twice)
     assert done.status is RunStatus.UNVERIFIED
     assert "no page showed it otherwise before" in done.hint
+
+
+CREW = """<div class=crew>{cards}</div><script>for (const each of document.querySelectorAll('.crew button'))
+  each.onclick = () => fetch('/follow?' + each.dataset.name, {{method: 'POST'}}).then(() => {{ each.textContent = 'Following'; }});</script>"""
+MATE = "<div class=mate><b>{name}</b><p>Sails</p><button data-name={name}>{follow}</button></div>"
+
+
+@pytest.mark.parametrize(
+    ("beside", "pressed", "keeps", "status"),
+    [
+        ("Bo", "Bo", True, RunStatus.SUCCESS),
+        ("Bo", "Bo", False, RunStatus.UNVERIFIED),
+        ("Bo", "Ada", True, RunStatus.NEEDS_PERSON),
+        ("Cy", "Bo", True, RunStatus.UNVERIFIED),
+    ],
+)
+async def test_a_button_that_says_itself_that_it_was_pressed_is_evidence(
+    session, site, beside, pressed, keeps, status
+):
+    """`keeps`: the application stores what it accepted."""
+    told: list[str] = []
+
+    async def follow_mate(route):
+        told.append(route.request.url.partition("?")[2])
+        await route.fulfill(status=200, body="")
+
+    async def quay(route):
+        answer = await route.fetch()
+        kept = told if keeps else []
+        cards = "".join(
+            MATE.format(name=name, follow="Following" if name in kept else "Follow") for name in ("Ada", "Bo")
+        )
+        await route.fulfill(response=answer, body=await answer.text() + CREW.format(cards=cards))
+
+    await session.page.route("**/quay**", quay)
+    await session.page.route("**/follow**", follow_mate)
+    plan = {"start_screen": "quay", "controls": ["Follow"]}
+    plan["changed_when_done"] = [{"control": "Follow", "beside": [beside]}]
+
+    def policy(asked):
+        if wants_plan(asked) or told:
+            return Answer(tool={"kind": "done"})
+        line = next(each for each in page_of(asked).splitlines() if f'"Follow" @ after {pressed}' in each)
+        return Answer(tool={"kind": "act", "element": line.split()[0], "action": "click"})
+
+    done = await do(session, f"Follow {beside}", plan, policy)
+    assert done.status is status, (done.hint, done.error)
+    assert told == (["Bo"] if pressed == "Bo" else [])  # beside Ada it needs a yes
+    if not keeps:
+        assert "does not show it: 'Follow' beside 'Bo'" in done.hint
+    if beside == "Cy":
+        assert "no accepted press of such a control where the sentence says" in done.hint
 
 
 async def test_a_message_that_names_what_was_deleted_does_not_hide_that_it_is_gone(session, site):
@@ -404,9 +456,9 @@ async def test_whatever_a_model_answers_the_run_is_bounded_and_does_nothing_twic
 
 
 async def do(session, sentence, plan, acts, *, allowed=(), calls=100, budget=None):
-    """Run a job in this process with a model that follows the acts."""
+    """Run a job in this process with a model that follows the acts, or with that policy."""
     parsed = SentencePlan.model_validate(plan)
-    policy = follow(plan, acts)
+    policy = acts if callable(acts) else follow(plan, acts)
     with serve_model(policy) as server:
         model = ModelInferencer(
             server.openai, meter=ModelMeter(ModelBudget(calls=calls)), redact=session.context.redact

@@ -51,7 +51,9 @@ from tests.support.demonstrated_models import (
     Policy,
     build_plan,
     find_changed_texts,
+    find_control_change,
     find_switches,
+    is_undone,
     read_demonstration,
 )
 from tests.support.live_spadeworks import ACCOUNT
@@ -264,11 +266,18 @@ class WordJobMeasurement:
                 if word.sentence or shown or gone
                 else find_switches(steps, instance.given.values(), word.say(instance))
             )
+            told = [each for each in instance.given.values() if each and each in word.say(instance)]
+            changed: list[dict[str, Any]] = []
+            if not (word.sentence or shown or any(switches)):
+                changed = find_control_change(session, steps, told, word.say(instance))
+                changed, gone = (
+                    (changed, []) if not gone or is_undone(changed, word.say(instance)) else ([], gone)
+                )
             plan = build_plan(
                 steps, name=word.job.name.replace("_", " "), start=start, shown=shown, gone=gone,
-                on=switches[0], off=switches[1],
+                on=switches[0], off=switches[1], changed=changed,
             )  # fmt: skip
-            known.append(KnownJob(word.say(instance), plan, steps))
+            known.append(KnownJob(word.say(instance), plan, steps, tuple(told) if not word.sentence else ()))
         return states, known
 
     async def _look(self, word: WordJob) -> Any:
@@ -291,7 +300,10 @@ class WordJobMeasurement:
         if not taught.published:
             return [taught]
         model = DemonstratedModel("good", [], word.job.name)
-        before = states[0] if self._application.name in SEEDED_BY_OPENING else states[TAUGHT]
+        before = states[TAUGHT]
+        if self._application.name in SEEDED_BY_OPENING:  # a sentence that is not bound opens nothing
+            await self._running.reset()
+            before = await self._look(word)
         again = await self._command(word, "again", known[TAUGHT], model, at, before, states[TAUGHT + 1])
         return [taught, again]
 

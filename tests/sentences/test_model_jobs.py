@@ -18,7 +18,13 @@ e3 button "retire" @ row pavel
 e4 button "retire" @ row oscar
 e5 combobox "Status" @ row Priority
 e6 textbox (no name) @ row Change Note
-e7 link "A title that is very long and was therefore cut o\N{HORIZONTAL ELLIPSIS}" """
+e7 link "A title that is very long and was therefore cut o\N{HORIZONTAL ELLIPSIS}"
+e8 clickable "AB Write something here..."
+e9 button "like post" shows 5 @ after Ada
+e10 button "like post" shows 5 @ after Bo
+e13 clickable "All" @ after Ada
+e11 clickable "All" @ after All
+e12 clickable "Friends" checked"""
 
 
 @pytest.mark.parametrize(
@@ -29,6 +35,10 @@ e7 link "A title that is very long and was therefore cut o\N{HORIZONTAL ELLIPSIS
         (ShownStep("select_option", "combobox", ("Status",), ("Priority", "Status")), "e5"),
         (ShownStep("fill", "textbox", (), ("Change Note",)), "e6"),
         (ShownStep("click", "link", ("A title that is very long and was therefore cut off here",)), "e7"),
+        (ShownStep("click", "", ("Write something here...",)), "e8"),
+        (ShownStep("click", "button", ("like post", "5"), ("Bo",)), "e10"),
+        (ShownStep("click", "", ("Friends",), ("All",)), "e12"),
+        (ShownStep("click", "", ("All",), ("All",)), "e11"),
         (ShownStep("click", "button", ("Save",)), None),
     ],
     ids=lambda each: each.name if isinstance(each, ShownStep) else str(each),

@@ -11,9 +11,13 @@ import random
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from html import escape
 from pathlib import Path
-from typing import Any, Literal
+from types import SimpleNamespace
+from typing import Any, Literal, cast
 
+from agent.locators.control_names import call_control, has_letters
+from agent.locators.page_index import IndexedElement
 from kb_schema.page_snapshots import PageSnapshot
 from tests.support.model_policies import PAGE, page_of, wants_plan
 from tests.support.model_server import Answer, Asked
@@ -28,8 +32,11 @@ _SWITCHES = {
     "check": re.compile(r"(?:turn on|enable|show|switch on)\b", re.IGNORECASE),
     "uncheck": re.compile(r"(?:turn off|disable|hide|switch off)\b", re.IGNORECASE),
 }
+_UNDOES = re.compile(r"(?:un[a-z]+|remove|withdraw|cancel)\b", re.IGNORECASE)
 STUBBORN = 2
 """Requests in which nothing was done after which a good model gives up."""
+SHORTEST_TITLE = 6
+"""Characters of a title by which an entry with more words is found."""
 MISTAKES = 0.25
 """The share of answers in which a mediocre model makes a mistake."""
 
@@ -58,6 +65,8 @@ class KnownJob:
     sentence: str
     plan: Mapping[str, Any]
     steps: tuple[ShownStep, ...]
+    told: tuple[str, ...] = ()
+    """Texts of the sentence."""
 
 
 def read_demonstration(session: Path) -> tuple[ShownStep, ...]:
@@ -92,9 +101,11 @@ def _read_step(action: Mapping[str, Any]) -> ShownStep | None:
         return None
     print_of = action["metadata"].get("fingerprint") or {}
     attributes = print_of.get("attributes") or {}
-    names = [print_of.get(each) for each in ("label", "name", "text")]
-    names += [attributes.get("placeholder"), attributes.get("title"), print_of.get("before")]
-    row = [*(print_of.get("row") or ()), *(print_of.get("key") or ())]
+    names = [_call_printed(print_of), *(print_of.get(each) for each in ("label", "name", "text"))]
+    names += [attributes.get("placeholder"), attributes.get("title")]
+    before = print_of.get("before")
+    names += [] if any(names) else [before]
+    row = [*(print_of.get("row") or ()), *(print_of.get("key") or ()), *([before] if before else ())]
     place = print_of.get("place")
     if not any(names) and isinstance(place, int) and place < len(row):
         names = [row[place]]  # a form in rows: the texts name the fields in their order
@@ -104,6 +115,41 @@ def _read_step(action: Mapping[str, Any]) -> ShownStep | None:
         tuple(dict.fromkeys(each for each in names if each)),
         tuple(dict.fromkeys(row)),
         action["args"].get("value"),
+    )
+
+
+def _call_printed(print_of: Mapping[str, Any]) -> str:
+    """Return what an outline calls the control of a fingerprint: an icon that a person knows by its picture, too."""
+    attributes = print_of.get("attributes") or {}
+    known = {name: print_of.get(name) or "" for name in ("label", "name", "text", "icon")}
+    element = SimpleNamespace(
+        **known, role=print_of.get("role"), attributes=attributes, placeholder=attributes.get("placeholder", ""),
+        classes=tuple(attributes.get("class", "").split()), id=attributes.get("id"),
+    )  # fmt: skip
+    return call_control(cast("IndexedElement", element))
+
+
+def find_control_change(
+    session: Path, steps: Sequence[ShownStep], values: Iterable[str], sentence: str
+) -> list[dict[str, Any]]:
+    """Return the control that was pressed last, as one that says itself that the job is done, beside the values
+    with which a text of its page begins."""
+    last = steps[-1] if steps else None
+    if last is None or last.action != "click" or not has_letters(last.name):
+        return []
+    lines = (session / "turn_001" / "session.jsonl").read_text(encoding="utf-8").splitlines()
+    html = _read_html(session, json.loads(lines[-1]), "body_html_before_last_action")
+    told = [each for each in values if _fold(each) in _fold(sentence)]
+    beside = [each for each in told if re.search(rf">\s*{re.escape(escape(each, quote=False))}", html)]
+    return [{"control": last.name, "beside": beside[:3], "on": _UNDOES.match(sentence) is None}]
+
+
+def is_undone(changed: Sequence[Mapping[str, Any]], sentence: str) -> bool:
+    """Whether the sentence undoes what the control that changes stands for, as in "Remove the bookmark": what it was done to stays."""
+    verb, *more = _fold(sentence).split()
+    return any(
+        verb not in (called := _fold(each["control"]).split()) and set(called) <= set(more)
+        for each in changed
     )
 
 
@@ -121,9 +167,12 @@ def find_changed_texts(session: Path, values: Iterable[str]) -> tuple[list[str],
     return shown, [] if shown else [each for each in told if _fold(each) in first and _fold(each) not in last]
 
 
+def _read_html(session: Path, action: Mapping[str, Any], which: str) -> str:
+    return (session / "turn_001" / action[which]["__parts_file__"]).read_text(encoding="utf-8")
+
+
 def _read_page(session: Path, action: Mapping[str, Any], which: str) -> str:
-    part = action[which]
-    html = (session / "turn_001" / part["__parts_file__"]).read_text(encoding="utf-8")
+    html = _read_html(session, action, which)
     page = PageSnapshot(url=action["source_url"], html=html, annotated=True)
     return _fold(StoredPage(page).text)
 
@@ -157,7 +206,7 @@ def find_switches(
 
 def build_plan(
     steps: Sequence[ShownStep], *, name: str, start: str | None, shown: Sequence[str], gone: Sequence[str],
-    on: Sequence[str] = (), off: Sequence[str] = (),
+    on: Sequence[str] = (), off: Sequence[str] = (), changed: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, Any]:  # fmt: skip
     """Return the plan that a model would make who knows the application."""
     presses = [each.name for each in steps if each.action in ("click", "double_click", "check", "uncheck")]
@@ -170,6 +219,7 @@ def build_plan(
         "gone_when_done": list(gone)[:5],
         "on_when_done": list(on)[:5],
         "off_when_done": list(off)[:5],
+        "changed_when_done": list(changed)[:5],
     }
     return plan | ({} if start is None else {"start_screen": start})
 
@@ -231,6 +281,7 @@ class DemonstratedModel:
             "gone_when_done": [],
             "on_when_done": [],
             "off_when_done": [],
+            "changed_when_done": [{"control": each} for each in words[:1]],
         }
 
     def _note_progress(self, asked: Asked) -> None:
@@ -306,7 +357,7 @@ class DemonstratedModel:
 
 
 def _named(job: KnownJob) -> list[str]:
-    return [*job.plan["shown_when_done"], *job.plan["gone_when_done"], *job.plan["entered"]]
+    return [*job.plan["shown_when_done"], *job.plan["gone_when_done"], *job.plan["entered"], *job.told]
 
 
 def find_control(page: str, step: ShownStep, named: Sequence[str] = ()) -> str | None:
@@ -320,7 +371,9 @@ def find_control(page: str, step: ShownStep, named: Sequence[str] = ()) -> str |
         if control is None:
             continue
         score = _rate(step, control[2], control[3] or "", control[4])
-        score += bool(score) and any(_fold(each) in _fold(control[4]) for each in named)
+        score += bool(score) and sum(_fold(each) in _fold(line) for each in named)
+        beside = _fold(line.partition(" @ after ")[2])
+        score += 0.5 * (bool(score) and any(each and beside.startswith(_fold(each)) for each in named))
         if score > best:
             best, found = score, control[1]
     return found
@@ -333,22 +386,26 @@ def _rate(step: ShownStep, role: str, name: str, rest: str) -> float:
     if not (step.names or step.row):
         return 1.0 if role == step.role and not name else 0.0
     row = _fold(rest.partition("@ row ")[2].partition(" @ ")[0] or rest.partition("@ after ")[2])
-    texts = [_fold(each) for each in (*step.row, *step.names)]
-    in_row = bool(row) and any(each and (each.startswith(row) or row.startswith(each)) for each in texts)
     said = _fold(name)
+    texts = [*map(_fold, step.row), *(text for each in step.names if (text := _fold(each)) != said)]
+    in_row = bool(row) and any(each and (each.startswith(row) or row.startswith(each)) for each in texts)
     called = max(
-        (1.0 - 0.05 * at for at, each in enumerate(step.names) if said and _alike(said, _fold(each))),
+        (_alike(said, _fold(each)) - 0.05 * at for at, each in enumerate(step.names) if said and each),
         default=0.0,
     )
+    called = max(called, 0.0)
     if not called and not (in_row and (role == step.role or not step.role)):
         return 0.0
     kind = 1.0 if role == step.role else 0.0 if step.role else 0.3
     return 4.0 * called + 2.0 * in_row + kind
 
 
-def _alike(said: str, name: str) -> bool:
+def _alike(said: str, name: str) -> float:
+    """Return how well a name in an outline is that of a step: an entry has more words than its title."""
     cut = said.rstrip("\N{HORIZONTAL ELLIPSIS}")
-    return said == name or (cut != said and name.startswith(cut))
+    if said == name or (cut != said and name.startswith(cut)):
+        return 1.0
+    return 0.5 if len(name) >= SHORTEST_TITLE and name in said else 0.0
 
 
 def _fold(text: str) -> str:

@@ -3,13 +3,15 @@
 const ICON_PARTS = "svg, i, img, [class*='icon'], [class*='mdi-'], [class*='fa-']";
 // Class names of the usual icon sets: `fa-trash`, `bi-trash`, `icon-arrow-up`.
 const ICON_CLASS = /^(?:icon|icons|ico|fa|bi|mdi|glyphicon|lucide|ti|ri|ph|la|pi|oi|octicon|feather|tabler|zmdi|anticon|el-icon|ion|typcn|gg|cil|uil|bx|ki)-(.+)$/;
-const ICON_STYLES = new Set(["fw", "lg", "xs", "sm", "md", "xl", "2x", "3x", "spin", "pulse", "solid", "regular", "light", "brands", "outline"]);
+const ICON_STYLES = new Set(["btn", "button", "link", "wrapper", "container", "only", "fw", "lg", "xs", "sm", "md", "xl", "2x", "3x", "spin", "pulse", "solid", "regular", "light", "brands", "outline"]);
 const MOST_ICON = 60;
 
 /** The name of the first picture in an element, in plain words; "" for none. */
 function iconOf(el) {
-  const parts = el.matches(ICON_PARTS) ? [el] : [...el.querySelectorAll(ICON_PARTS)];
-  const part = parts.find((each) => each.getClientRects().length > 0);
+  const inner = [...el.querySelectorAll(ICON_PARTS)].filter((each) => each.getClientRects().length > 0);
+  const itself = el.matches(ICON_PARTS) && el.getClientRects().length > 0;
+  const named = el.matches("svg, i, img") || className(el); // `icon-btn` is called so for the picture in it
+  const part = itself && (named || !inner.length) ? el : inner[0];
   if (!part) return "";
   const said = tagOf(part) === "img" ? fileName(attr(part, "src") || "") : symbolName(part) || className(part);
   return said ? wordsOfName(said).slice(0, MOST_ICON) : drawing(part);

@@ -8,7 +8,7 @@ const MOST_FORM_KINDS = 60; // fields and buttons of one form that its rows lay 
 const looks = new Map(); // token -> elements of that look, for Python to fetch
 const KEPT_ATTRIBUTES = new Set([
   "id", "class", "name", "type", "href", "src", "placeholder", "title", "alt", "role", "aria-label", "autocomplete",
-  "for", "action", "method", "target", "rel", "accept", "inputmode", "aria-controls", "aria-haspopup", "value",
+  "for", "action", "method", "target", "rel", "accept", "inputmode", "aria-controls", "aria-haspopup", "aria-pressed", "value",
 ]);
 const TEST_ID = /^data-(test-?id|test|qa|cy|pw)$/;
 const CONTAINER_ROLES = new Set([

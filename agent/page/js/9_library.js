@@ -68,6 +68,7 @@ const library = Object.freeze({
     const { everything, question, rows, values } = JSON.parse(optionsJson);
     return json(pageIndex(everything, question, rows, values));
   },
+  cards: (token, positionsJson) => json(cardsOf(token, JSON.parse(positionsJson))),
   standings: (token, selectorsJson) => json(standings(token, JSON.parse(selectorsJson))),
   read: (askedJson) => json({ ...pageFacts(), ...read(JSON.parse(askedJson)) }),
   pick,

@@ -110,6 +110,11 @@ async def test_what_a_picture_is_called(blank_page, drawn, called):
     assert (await _known(blank_page, html)).icon == called
 
 
+async def test_a_class_that_says_that_there_is_a_picture_is_no_name_of_it(blank_page):
+    html = "<main><button id=it class='icon-btn'><svg><path d='M1 1h9v9z'></path></svg></button></main>"
+    assert (await _known(blank_page, html)).icon.startswith("drawing ")
+
+
 async def test_a_nameless_picture_is_told_by_what_it_draws(blank_page):
     def drawn(path):
         return f"<main><button id=it><svg><path d='{path}'></path></svg></button></main>"

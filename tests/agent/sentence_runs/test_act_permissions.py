@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agent.dangers.press_surroundings import PressSurroundings, find_harm_around
+from agent.locators.control_cards import ControlCard
 from agent.locators.page_index import ElementBox, IndexedElement, Neighbours
 from agent.sentence_runs.act_permissions import ActPermissions
 from kb_schema.sentence_plans import SentencePlan
@@ -129,7 +130,7 @@ def test_of_controls_that_are_called_alike_the_one_beside_a_text_of_the_sentence
 
     def place(here, *others, allowed=()):
         permissions = ActPermissions("Disconnect the GitLab account", plan, {}, frozenset(allowed))
-        return permissions.judge_place("Disconnect", here, others)
+        return permissions.judge_place("Disconnect", [here], [[each] for each in others])
 
     assert place("GitLab alex Connected", "GitHub alex Connected").may
     assert place("GitHub alex Connected", "Slack alex Connected").may  # neither is named
@@ -137,6 +138,48 @@ def test_of_controls_that_are_called_alike_the_one_beside_a_text_of_the_sentence
     wrong = place("GitHub alex Connected", "GitLab alex Connected")
     assert (wrong.may, wrong.allow) == (False, "elsewhere")
     assert place("GitHub alex Connected", "GitLab alex Connected", allowed=["elsewhere"]).may
+
+
+def test_of_two_entries_of_one_name_the_one_with_more_texts_of_the_sentence_is_meant():
+    permissions = ActPermissions("Like the post by 'Kevin' that starts with 'After 6 months'", SentencePlan())
+    first, second = ["Kevin", "After 6 months of work"], ["Kevin", "My second week"]
+    assert permissions.judge_place("like post", first, [second]).may
+    judged = permissions.judge_place("like post", second, [first])
+    assert (judged.may, judged.allow) == (False, "elsewhere")
+    assert "another one is after 'after 6 months'" in judged.reason
+    mentioned = ["Kevin", "Ada told me: After 6 months you know"]
+    assert not permissions.judge_place("like post", mentioned, [first]).may
+    assert permissions.judge_place("like post", first, [mentioned]).may
+
+
+def test_another_row_may_have_the_values_that_this_one_is_to_get():
+    permissions = ActPermissions("Assign 'Paper jam' to 'Ada' with the status 'In progress'", SentencePlan())
+    assert permissions.judge_place(
+        "Edit", ["Paper jam", "Bo", "Open"], [["No toner", "Ada", "In progress"]]
+    ).may
+
+
+def test_an_entry_whose_title_the_sentence_has_is_meant_whether_or_not_the_plan_says_so():
+    """A model's plan had nothing but the comment: it wrote below another post, where the comment then stood."""
+    permissions = ActPermissions(
+        "Add a comment saying 'Nice' to the Amazon post of 12", SentencePlan(shown_when_done=["Nice"])
+    )
+    google, amazon, number = ["Google", "Exciting news"], ["Amazon", "Our recap"], ["12", "to"]
+    judged = permissions.judge_place("open comments", google, [number, amazon])
+    assert (judged.may, judged.allow) == (False, "elsewhere")
+    assert permissions.judge_place("open comments", amazon, [number, google]).may
+    assert permissions.judge_place("open comments", google, [number]).may
+
+
+def test_what_a_press_opened_may_be_called_like_it_and_what_sent_something_is_not_pressed_again():
+    for sent in (True, False):
+        permissions = ActPermissions(SENTENCE, PLAN)
+        permissions.note_press(control("Voices"), PAGE, sent=sent, known=8)
+        judged = [
+            permissions.judge(control("Voices"), "click", None, PAGE, number=each) for each in (3, 8, 9)
+        ]
+        assert [each.may for each in judged] == [False, False, not sent]
+        assert judged[0].allow == "repeats"
 
 
 @pytest.mark.parametrize(
@@ -221,3 +264,39 @@ def test_an_option_or_a_box_that_does_harm_by_its_words_needs_a_yes_whatever_the
 def test_settings_texts_and_other_options_of_the_sentence_ask_nothing(label, action, value):
     told = f"{SENTENCE}, {label}: {value}"
     assert ActPermissions(told, PLAN).judge(control(label, role="combobox"), action, value, PAGE).may
+
+
+def entry(*lines, role=None, tag="div"):
+    text = " ".join(lines)
+    element = control("", role)._replace(tag=tag, name=text, text=text, clickable=True)
+    return element, ControlCard(None, (), lines)
+
+
+@pytest.mark.parametrize(
+    ("lines", "role", "tag", "may"),
+    [
+        (("AM", "Ada", "Speaks German"), None, "div", True),
+        (("New agent", "Costs a licence"), "link", "a", True),
+        (("AM", "Ada Lovelace", "Speaks German"), None, "div", False),
+        (("Ada", "Speaks German"), "button", "button", False),
+        (("Ada", "Speaks German"), None, "button", False),
+        (("Ada", "Speaks German"), "button", "div", False),
+        (("Ada speaks German",), None, "div", False),
+        (("Ada", "Delete it"), None, "div", False),
+        (("7", "Speaks German"), None, "div", False),
+        (("New", "Speaks German"), None, "div", False),
+    ],
+)
+def test_an_entry_of_several_lines_is_named_by_one_of_them_and_a_button_by_all_its_words(
+    lines, role, tag, may
+):
+    element, card = entry(*lines, role=role, tag=tag)
+    assert ActPermissions(SENTENCE, PLAN).judge(element, "click", None, PAGE, card=card).may is may
+
+
+@pytest.mark.parametrize(
+    ("deed", "may"), [("createAgent", True), ("shareAgent", False), ("deleteAgent", False)]
+)
+def test_an_icon_is_judged_by_what_the_markup_calls_it(deed, may):
+    icon = control("", data_action=deed)._replace(icon="drawing 3905499673")
+    assert judge(icon).may is may

@@ -40,6 +40,26 @@ async def test_unknown_ids_and_evidence_that_the_sentence_does_not_have_are_drop
     assert len(found.controls[0]) == 300
 
 
+async def test_a_control_that_is_to_change_is_named_by_sentence_or_plan_and_its_place_by_the_sentence():
+    kept = {"control": "Follow", "beside": ["Ada"], "on": True}
+    found = await plan(
+        {
+            "controls": ["Follow"],
+            "changed_when_done": [
+                kept,
+                {"control": "Like", "beside": ["Ada"]},
+                {"control": "Follow", "beside": ["Ada", "Mallory"]},
+                {"control": "Follow"},
+                {"control": "Agent"},
+            ],
+        }
+    )
+    assert [each.model_dump() for each in found.changed_when_done] == [
+        kept,
+        {"control": "Agent", "beside": [], "on": True},
+    ]
+
+
 async def test_a_known_task_is_kept_with_its_values():
     found = await plan({"task_id": "make", "task_values": {"name": "Ada"}})
     assert (found.task_id, found.task_values) == ("make", {"name": "Ada"})
