@@ -173,9 +173,13 @@ class ActPermissions:
             return MAY
         return self._ask(f"{name!r} after {here!r}, though another one is after {beside!r}", ELSEWHERE, "")
 
-    def judge_request(self, harm: tuple[Danger, str], name: str) -> ActJudgement:
-        """Return whether what a press would send may be sent: its danger, and what shows it. `name`: the pressed control."""
-        return self._ask(f"{name!r} would send what {harm[0].replace('_', ' ')} ({harm[1]})", harm[0], name)
+    def judge_request(self, harm: tuple[Danger, str], names: Sequence[str]) -> ActJudgement:
+        """Return whether what a press would send may be sent: its danger, and what shows it. `names`: the pressed control; several
+        if it is not known whose request it is, and then none of them allows it.
+        """
+        said = " or ".join(map(repr, names))
+        name = names[0] if len(names) == 1 else ""
+        return self._ask(f"{said} would send what {harm[0].replace('_', ' ')} ({harm[1]})", harm[0], name)
 
     def note_press(self, element: IndexedElement, url: str) -> None:
         """Note that a press was done: another one of the same control needs a yes."""

@@ -2,21 +2,24 @@
 
 Playwright's routes see a request only once. So every page has its own DevTools session, in which the browser
 pauses each hop (Fetch domain). A session sees only requests that begin after it is connected, so a new window must
-request its document again. `request_guard` decides which requests are allowed.
+request its document again. Who watches decides which requests are allowed.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
-from playwright.async_api import CDPSession, Page
+from playwright.async_api import CDPSession, Page, Request
 from playwright.async_api import Error as DriverError
 from pydantic import BaseModel, Field
+
+ONCE_MORE = '<!doctype html><body onload="location.reload()">'
+"""Response to a new window that requests its document before its session is connected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +57,10 @@ class _PausedRequest(BaseModel):
 class RedirectGuard:
     """Watches the pages of one context."""
 
-    def __init__(self, refuses: Callable[[OutgoingRequest], bool]) -> None:
-        self._refuses = refuses
-        self._sessions: dict[Page, asyncio.Task[None]] = {}
+    def __init__(self, refuses: Callable[[OutgoingRequest], bool], kinds: Sequence[str] = ()) -> None:
+        """`refuses`: whether a hop is not requested. `kinds`: resource types whose requests are followed; none: all."""
+        self._refuses, self._kinds = refuses, kinds
+        self._sessions: dict[Page, asyncio.Task[CDPSession]] = {}
         self._trusted: set[Page] = set()
 
     def trusts(self, page: Page) -> bool:
@@ -75,11 +79,29 @@ class RedirectGuard:
         if trust:
             self._trusted.add(page)
 
+    async def follows(self, request: Request, *, document: bool) -> bool:
+        """Whether the redirects of a request will be seen. If not, its page is watched from now on: a document must be requested again."""
+        try:
+            page = request.frame.page
+        except DriverError:  # the page is still being opened
+            return False
+        if self.trusts(page):
+            return True
+        await self.watch(page, trust=document)
+        return False
+
+    async def close(self) -> None:
+        """Watch nothing any more."""
+        for page, begun in list(self._sessions.items()):
+            self._forget(page)
+            with suppress(DriverError):  # it has closed
+                await (await begun).detach()
+
     def _forget(self, page: Page) -> None:
         self._sessions.pop(page, None)
         self._trusted.discard(page)
 
-    async def _begin(self, page: Page) -> None:
+    async def _begin(self, page: Page) -> CDPSession:
         session = await page.context.new_cdp_session(page)
         of_page = (await session.send("Target.getTargetInfo"))["targetInfo"]["targetId"]
 
@@ -87,7 +109,10 @@ class RedirectGuard:
             await self._judge(session, of_page, _PausedRequest.model_validate(event))
 
         session.on("Fetch.requestPaused", paused)
-        await session.send("Fetch.enable", {"patterns": [{"urlPattern": "*", "requestStage": "Request"}]})
+        every = {"urlPattern": "*", "requestStage": "Request"}
+        patterns = [every | {"resourceType": kind} for kind in self._kinds] or [every]
+        await session.send("Fetch.enable", {"patterns": patterns})
+        return session
 
     async def _judge(self, session: CDPSession, of_page: str, paused: _PausedRequest) -> None:
         begun, kind = paused.request, paused.kind.lower()
@@ -109,3 +134,8 @@ class RedirectGuard:
                 )
             else:
                 await session.send("Fetch.failRequest", which | {"errorReason": "BlockedByClient"})
+
+
+def read_body(request: Request) -> str:
+    """Return the text that a request sends; what is not text in it is replaced."""
+    return (request.post_data_buffer or b"").decode("utf-8", "replace")
