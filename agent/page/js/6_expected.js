@@ -217,6 +217,7 @@ function overhearPage() {
   overhearEnd("cancelAnimationFrame", expectation.frames);
   overhearRequests();
   limitConsole();
+  limitServiceWorkers();
   overhearListeners();
 }
 
