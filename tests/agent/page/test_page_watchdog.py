@@ -262,6 +262,21 @@ async def test_messages_of_a_socket_are_events(page, monkeypatch):
                 await _act_and_look(watched, "click", selector=css("#go"))
 
 
+async def test_a_socket_that_receives_without_end_is_closed_in_its_page(page):
+    with flooding_site() as site:
+        async with _open_watched(page) as watched:
+            await watched.goto(f"{site}/load/plain")
+            receives = """path => new Promise((done) => {
+              const socket = new WebSocket(`ws://${location.host}${path}`);
+              let messages = 0;
+              socket.onmessage = () => { messages += 1; };
+              WebSocket.prototype.close = () => {};
+              const closed = setInterval(() => { if (socket.readyState > 1) { clearInterval(closed); done(messages); } }, 50);
+            })"""
+            # those that had come when it was closed are no longer told
+            assert await watched.evaluate(receives, "/ws?flood") == 10_001
+
+
 async def test_what_is_logged_of_a_page_is_of_its_own_run(page):
     """The driver tells of a page in the task that started the browser, which is another run's."""
     browser = page.context.browser
