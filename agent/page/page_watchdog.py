@@ -18,7 +18,7 @@ from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
 import structlog
-from playwright.async_api import BrowserContext, CDPSession, ConsoleMessage, Page, Request, WebSocket
+from playwright.async_api import BrowserContext, CDPSession, ConsoleMessage, Page, WebSocket
 from playwright.async_api import Error as DriverError
 
 from agent import retry_limits
@@ -56,7 +56,7 @@ _log = structlog.get_logger(__name__)
 
 def watch_context(context: BrowserContext, *, answer_s: float = retry_limits.PAGE_ANSWER_S) -> None:
     """End every page of the context, also later ones, that gives no sign of life for `answer_s` seconds or sends more events
-    or console lines within `PAGE_EVENTS_S` than `agent.retry_limits` has, and all of them if service workers do.
+    or console lines within `PAGE_EVENTS_S` than `agent.retry_limits` has, and all of them if too many service workers start.
     """
     tasks: set[asyncio.Task[None]] = set()
     # The driver calls us in the task that started the browser: what is logged would be of that one's run.
@@ -87,11 +87,10 @@ def watch_context(context: BrowserContext, *, answer_s: float = retry_limits.PAG
             do(end_page(page, reason))
 
     context.on("page", start)
-    # Of a lent context the service workers are its person's, and are not heard.
+    # Of a lent context the service workers are its person's, and are not heard. What they write and request is not heard of any:
+    # the driver would have to pass it on, which takes longer than all else.
     workers = _EventCount(end_all, retry_limits.SERVICE_WORKERS, "started more than {most} service workers")
     context.on("serviceworker", workers.note)
-    requests = _EventCount(end_all, what="sent more than {most} requests by service workers")
-    context.on("request", requests.note_of_worker)
     for page in context.pages:
         start(page)
 
@@ -243,12 +242,7 @@ class _EventCount:
     def note_socket(self, socket: WebSocket) -> None:
         """Count its messages."""
         for event in ("framereceived", "framesent"):
-            socket.on(event, self.note)  # type: ignore[call-overload]  # one overload per event
-
-    def note_of_worker(self, request: Request) -> None:
-        """Count a request if a service worker sends it."""
-        if request.service_worker is not None:
-            self.note(request)
+            socket.on(event, self.note)
 
     def note(self, _event: object) -> None:
         now = time.monotonic()
