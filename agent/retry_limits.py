@@ -111,11 +111,14 @@ STEP_DIALOGS = 50
 """Dialogs of one step after which its page is ended. Applied by `agent.page.page_side_effects`."""
 
 PAGE_EVENTS = 10_000
-"""Errors, requests, frames, web sockets, workers and downloads of a page within `PAGE_EVENTS_S`; with more it is ended,
-since they fill the browser driver's memory and delay every other page. Applied by `agent.page.page_watchdog`."""
+"""Errors, requests, frames, web sockets and their messages, workers and downloads of a page within `PAGE_EVENTS_S`; with more it is ended, since they fill the browser driver's memory and delay every other page. Applied by `agent.page.page_watchdog`."""
 
 PAGE_EVENTS_S = 10.0
 """Seconds in which `PAGE_EVENTS`, `PAGE_LINES` and `PAGE_LINE_CHARACTERS` are counted."""
+
+SERVICE_WORKERS = 100
+"""Service workers of a context that may start within `PAGE_EVENTS_S`; with more its pages are ended. A document may register 20
+(`agent/page/js/6_service_workers.js`). Applied by `agent.page.page_watchdog`."""
 
 PAGE_LINES = 3_000
 PAGE_LINE_CHARACTERS = 4_000_000

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
+from contextvars import Context
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -105,7 +106,9 @@ def watch_answers(browser: Browser, session: CDPSession, processes: BrowserProce
     """End a browser that does not answer in a session with it for `BROWSER_ANSWER_S`, from now on until it is closed."""
     watched = _WATCHED[browser] = _Watched(processes, session)
     browser.on("context", watched.note_context)
-    watching = asyncio.ensure_future(_watch(browser, watched, retry_limits.BROWSER_ANSWER_S))
+    # In no run's context: it is the browser of later runs, too, and its log would name the first one.
+    work = _watch(browser, watched, retry_limits.BROWSER_ANSWER_S)
+    watching = asyncio.get_running_loop().create_task(work, context=Context())
     browser.on("disconnected", partial(_cancel, watching))
 
 

@@ -11,7 +11,12 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
-from agent.dangers.danger_words import DangerPhrases, load_danger_words, normalize_text
+from agent.dangers.danger_words import (
+    DangerPhrases,
+    find_danger_in_words,
+    load_danger_words,
+    normalize_text,
+)
 from kb_schema.explorations import Danger
 from kb_schema.text_similarity import words
 
@@ -50,6 +55,41 @@ def find_danger_in_address(address: str) -> tuple[Danger, str] | None:
     return said
 
 
+@lru_cache(maxsize=20_000)
+def find_danger_in_sending_to(address: str) -> tuple[Danger, str] | None:
+    """Return the danger of sending something to an address by its last words, and what shows it; None if there is none.
+
+    `/messages/send`, `/account/close`, `/checkout`: addresses that show something when they are opened.
+    """
+    parts = [_PROGRAMS.sub("", each) for each in re.split(r"[/;]", _decoded(read_url_path(address))) if each]
+    if parts and _is_key(parts[-1]):
+        parts.pop()
+    found = find_danger_of_called(parts[-1], *parts[-2:-1]) if parts else None
+    return None if found is None else (found, f"/{parts[-1]}")
+
+
+def find_danger_of_called(name: str, thing: str = "", *, pressed: bool = True) -> Danger | None:
+    """Return the danger of what a program calls by a name: `sendMessage`, `customerDelete`. `thing`: on what it is called.
+
+    `pressed`: the words of buttons count; else only those of links.
+    """
+    said, on = words(normalize_text(name)), words(normalize_text(thing))
+    # `sendMessage`, `messageSend`, and the verb alone: in some languages it ends a phrase
+    orders = ((*said, *on), (*said[-1:], *on, *said[:-1]), said)
+    things = load_danger_words().addresses.names_of_things
+    for each in orders:
+        found = find_danger_in_words(" ".join(each), pressed=pressed)
+        if found is not None and found[1] not in things:
+            return found[0]
+    return None
+
+
+def find_deed_of_value(value: str) -> Danger | None:
+    """Return the deed that a value names, as in `action=delete`; None if it names none."""
+    named = (_deed(value, where) for where in ("anywhere", "behind_a_key", "before_a_key"))
+    return next((each for each in named if each is not None), None)
+
+
 def _decoded(text: str) -> str:
     for _ in range(MOST_DECODING):
         further = unquote(text)
@@ -86,10 +126,8 @@ def _in_query(query: str) -> tuple[Danger, str] | None:
             if key in keys:
                 return danger, f"?{key}={value}"
         if key in addresses.keys_that_say:
-            for where in ("anywhere", "behind_a_key", "before_a_key"):
-                deed = _deed(value, where)
-                if deed is not None:
-                    return deed, f"?{key}={value}"
+            if (deed := find_deed_of_value(value)) is not None:
+                return deed, f"?{key}={value}"
             if key == "_method" and value.casefold() not in {"get", "head"}:
                 return "unknown_method", f"?{key}={value}"
     return None

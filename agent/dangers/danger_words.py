@@ -27,6 +27,9 @@ MOST_WORDS = 40
 """Number of words at the beginning and end of a long name that are compared."""
 _CATEGORIES = frozenset(get_args(Danger))
 
+HARM: frozenset[Danger] = frozenset({"deletes", "pays", "sends", "signs_out"})
+"""What needs a yes by name wherever it is done."""
+
 DangerPhrases = dict[Danger, tuple[str, ...]]
 
 
@@ -55,6 +58,10 @@ class AddressWords(Model):
     before_a_key: DangerPhrases
     keys_that_say: tuple[str, ...]
     keys_that_do: DangerPhrases
+    names_of_things: frozenset[str]
+    fields_that_say: frozenset[str]
+    states: frozenset[str]
+    marks_of_deleted: frozenset[str]
     anti_forgery: tuple[str, ...]
     files: tuple[str, ...]
 

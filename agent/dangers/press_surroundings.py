@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from playwright.async_api import Page
 
-from agent.dangers.danger_addresses import find_danger_in_address
-from agent.dangers.danger_rules import find_danger_in_marks
+from agent.dangers.danger_addresses import find_danger_in_address, find_danger_in_sending_to
+from agent.dangers.danger_rules import SAFE_METHODS, find_danger_in_marks
+from agent.dangers.danger_words import HARM as _HARM
 from agent.dangers.danger_words import (
     find_danger_in_words,
     find_harm_in_dialog,
@@ -20,7 +21,6 @@ from kb_schema.explorations import Danger
 from kb_schema.selectors import Selector
 from kb_schema.text_similarity import words
 
-_HARM = frozenset({"deletes", "pays", "sends", "signs_out"})
 _SAFE_METHODS = frozenset({"", "get", "post", "dialog"})
 _LONGEST_TEXT = 80
 """Words of a title or a dialog that are looked at."""
@@ -151,6 +151,10 @@ def find_harm_in_request(method: str, address: str) -> tuple[Danger, str] | None
     danger = find_danger_in_address(address) if address else None
     if danger is not None and danger[0] in _HARM:
         return danger
+    if address and method.upper() not in {*SAFE_METHODS, ""}:
+        danger = find_danger_in_sending_to(address)
+        if danger is not None and danger[0] in _HARM:
+            return danger
     return ("deletes", "DELETE") if method.casefold() == "delete" else None
 
 
@@ -209,6 +213,11 @@ def find_harm_in_choice(words_of_it: str) -> tuple[Danger, str] | None:
     """
     found = find_danger_in_words(words_of_it.strip(), pressed=False)
     return found if found is not None and found[0] in _HARM else None
+
+
+def find_harm_in_state(state: str) -> tuple[Danger, str] | None:
+    """Return the harm of giving a thing a state, such as `deleted`; None if there is none. Only words of links count."""
+    return _find_harm_in_text(state, pressed=False)
 
 
 def list_meant_options(value: str, around: PressSurroundings) -> list[str]:

@@ -19,6 +19,7 @@ from playwright.async_api import Frame, Page, Playwright, async_playwright
 
 from agent.browser.browser_life import close_browser
 from agent.browser.launch import launch
+from agent.browser.program_priority import keep_priority
 from agent.healing.element_reveal import wait_for_idle
 from agent.healing.fingerprint_comparison import compare_fingerprints
 from agent.healing.identity_check import take_sighting
@@ -83,6 +84,7 @@ async def open_healer(
     known: FingerprintLookup | None = None, *, policy: LivePolicy | None = None
 ) -> AsyncIterator[FailureHandler]:
     """Answers the failures that `run_suite` reports."""
+    keep_priority()
     async with async_playwright() as playwright:
 
         async def ask(failure: LiveFailure) -> FailureAnswer:

@@ -12,12 +12,13 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
+from contextvars import copy_context
 from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
 import structlog
-from playwright.async_api import BrowserContext, CDPSession, ConsoleMessage, Page
+from playwright.async_api import BrowserContext, CDPSession, ConsoleMessage, Page, WebSocket
 from playwright.async_api import Error as DriverError
 
 from agent import retry_limits
@@ -55,12 +56,14 @@ _log = structlog.get_logger(__name__)
 
 def watch_context(context: BrowserContext, *, answer_s: float = retry_limits.PAGE_ANSWER_S) -> None:
     """End every page of the context, also later ones, that gives no sign of life for `answer_s` seconds or sends more events
-    or console lines within `PAGE_EVENTS_S` than `agent.retry_limits` has.
+    or console lines within `PAGE_EVENTS_S` than `agent.retry_limits` has, and all of them if too many service workers start.
     """
     tasks: set[asyncio.Task[None]] = set()
+    # The driver calls us in the task that started the browser: what is logged would be of that one's run.
+    own = copy_context()
 
     def do(work: Coroutine[None, None, None]) -> asyncio.Task[None]:
-        task = asyncio.ensure_future(work)
+        task = asyncio.get_running_loop().create_task(work, context=own.copy())
         tasks.add(task)
         task.add_done_callback(tasks.discard)
         return task
@@ -70,12 +73,24 @@ def watch_context(context: BrowserContext, *, answer_s: float = retry_limits.PAG
         count = _EventCount(lambda reason: do(end_page(page, reason)))
         for event in _COUNTED:
             hear_until_ended(page, event, count.note)
+        hear_until_ended(page, "websocket", count.note_socket)
         hear_until_ended(page, "console", count.note_line)
-        page.on("crash", _note_crash)
+        page.on("crash", note_crash)
         for watching in (_watch(page, answer_s), _count(page)):
             page.once("close", partial(_cancel, do(watching)))
 
+    def note_crash(page: Page) -> None:
+        own.copy().run(_note_crash, page)
+
+    def end_all(reason: str) -> None:
+        for page in context.pages:
+            do(end_page(page, reason))
+
     context.on("page", start)
+    # Of a lent context the service workers are its person's, and are not heard. What they write and request is not heard of any:
+    # the driver would have to pass it on, which takes longer than all else.
+    workers = _EventCount(end_all, retry_limits.SERVICE_WORKERS, "started more than {most} service workers")
+    context.on("serviceworker", workers.note)
     for page in context.pages:
         start(page)
 
@@ -196,8 +211,14 @@ class _EventCount:
     Lines of the console are counted by the browser's clock: they may wait in the driver for longer than they took to write.
     """
 
-    def __init__(self, end: Callable[[str], object]) -> None:
-        self._end = end
+    def __init__(
+        self,
+        end: Callable[[str], object],
+        most: int | None = None,
+        what: str = "sent more than {most} events (errors, requests, frames, sockets, messages, workers, downloads)",
+    ) -> None:
+        """`end` gets the reason. `most`: events within `PAGE_EVENTS_S`, usually `PAGE_EVENTS`; `what` a page with more did."""
+        self._end, self._most, self._what = end, most, what
         self._began, self._events = time.monotonic(), 0
         self._first_s, self._lines, self._characters, self._told = 0.0, 0, 0, False
 
@@ -218,16 +239,20 @@ class _EventCount:
                 f" {retry_limits.PAGE_EVENTS_S:.0f} s and the page was ended"
             )
 
+    def note_socket(self, socket: WebSocket) -> None:
+        """Count its messages."""
+        for event in ("framereceived", "framesent"):
+            socket.on(event, self.note)
+
     def note(self, _event: object) -> None:
         now = time.monotonic()
         if now - self._began > retry_limits.PAGE_EVENTS_S:
             self._began, self._events = now, 0
         self._events += 1
-        if self._events == retry_limits.PAGE_EVENTS + 1:
-            self._end(
-                f"the page sent more than {retry_limits.PAGE_EVENTS} events (errors, requests, frames, sockets, workers, downloads)"
-                f" within {retry_limits.PAGE_EVENTS_S:.0f} s and was ended"
-            )
+        most = self._most or retry_limits.PAGE_EVENTS
+        if self._events == most + 1:
+            what = self._what.format(most=most)
+            self._end(f"the page {what} within {retry_limits.PAGE_EVENTS_S:.0f} s and was ended")
 
 
 def _cancel(task: asyncio.Task[None], _page: Page) -> None:

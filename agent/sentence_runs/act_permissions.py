@@ -201,9 +201,13 @@ class ActPermissions:
             text: 2 if text in begun | whole else 1 for text in sorted(within | whole, key=len, reverse=True)
         }
 
-    def judge_request(self, harm: tuple[Danger, str], name: str) -> ActJudgement:
-        """Return whether what a press would send may be sent: its danger, and what shows it. `name`: the pressed control."""
-        return self._ask(f"{name!r} would send what {harm[0].replace('_', ' ')} ({harm[1]})", harm[0], name)
+    def judge_request(self, harm: tuple[Danger, str], names: Sequence[str]) -> ActJudgement:
+        """Return whether what a press would send may be sent: its danger, and what shows it. `names`: the pressed control; several
+        if it is not known whose request it is, and then none of them allows it.
+        """
+        said = " or ".join(map(repr, names))
+        name = names[0] if len(names) == 1 else ""
+        return self._ask(f"{said} would send what {harm[0].replace('_', ' ')} ({harm[1]})", harm[0], name)
 
     def note_press(self, element: IndexedElement, url: str, *, sent: bool = True, known: int = 0) -> None:
         """Note that a press was done. Another one of what is called so needs a yes; if it sent nothing, only of the `known` controls, which

@@ -43,7 +43,7 @@ from agent.sentence_runs.act_permissions import (
     ActPermissions,
 )
 from agent.sentence_runs.change_evidence import ChangeEvidence, wait_for_answer
-from agent.sentence_runs.held_requests import hold_requests
+from agent.sentence_runs.held_requests import RequestHold, hold_requests
 from kb_schema.run_records import EvidenceLevel, RunResult, RunStatus, StepRecord
 from kb_schema.selectors import Selector
 from kb_schema.sentence_plans import SentencePlan
@@ -112,6 +112,7 @@ class SentenceRun:
     _failed: int = 0
     _asked_for: ActJudgement | None = None
     """The last act that needs a yes."""
+    _held: RequestHold = field(init=False)
 
     async def run(self) -> RunResult:
         """Do the job; return the result with its evidence. Raises as `TaskRunner.run_task` before the first act."""
@@ -122,12 +123,15 @@ class SentenceRun:
         seen: Sequence[str] = ()
         status, error, hint = RunStatus.UNVERIFIED, None, None
         try:
-            await perform_single_action(self.engine, "navigate", url=session.page.url)
-            await self._loop(evidence, started + self.budget.seconds)
-            session.end = await session.snapshot()  # the trace ends here
-            held, seen = await evidence.judge(self.engine)
+            async with hold_requests(session.page, self.permissions, lent=session.lent) as self._held:
+                await perform_single_action(self.engine, "navigate", url=session.page.url)
+                await self._loop(evidence, started + self.budget.seconds)
+                session.end = await session.snapshot()  # the trace ends here
+                with self._held.led_by_knowledge():
+                    held, seen = await evidence.judge(self.engine)
             status = RunStatus.SUCCESS if held else RunStatus.UNVERIFIED
-            hint = None if held else "; ".join(seen)
+            hints = [*([] if held else seen), self._held.take().reason]
+            hint = "; ".join(filter(None, hints)) or None
         except _Stopped as stop:
             status, error, hint = stop.status, stop.reason, stop.hint
         except InferenceFailed as exc:
@@ -188,6 +192,7 @@ class SentenceRun:
         """Ask and act until the model says that it is done. Raises `_Stopped`, `InferenceFailed`."""
         for number in range(self.budget.acts):
             self.engine.stop.check()
+            await self._tell_held()
             left_s = ends_at - time.monotonic()
             if left_s <= 0:
                 raise self._spent(f"{self.budget.seconds:g} seconds")
@@ -207,19 +212,31 @@ class SentenceRun:
                     "your last answer could not be read: answer with one act in the form that is asked for"
                 )
                 continue
-            if act.kind == "done":
+            if act.kind == "done" and not await self._tell_held():
                 return
+            if act.kind == "done":  # it did not know
+                continue
             if act.kind == "give_up":
                 raise _Stopped(RunStatus.FAILURE, f"the model gave up: {act.why or 'it said no reason'}")
             told = await (self._go_to(act) if act.kind == "go_to" else self._act(act, shown, evidence))
             if told is None:
                 self._failed = 0
-                continue
-            self._failed += 1
-            self._answers.append(told)
-            if self._failed >= MOST_REFUSALS:
-                raise self._refused(told)
+            else:
+                self._note_refusal(told)
         raise self._spent(f"{self.budget.acts} acts")
+
+    async def _tell_held(self) -> bool:
+        """Tell the model what was held back since its last act; return whether there was something. Raises `_Stopped`."""
+        judged = self._held.take()
+        if not judged.may:
+            self._note_refusal(await self._ask_for(judged))
+        return not judged.may
+
+    def _note_refusal(self, told: str) -> None:
+        self._failed += 1
+        self._answers.append(told)
+        if self._failed >= MOST_REFUSALS:
+            raise self._refused(told)
 
     def _spent(self, what: str) -> _Stopped:
         return _Stopped(
@@ -280,7 +297,8 @@ class SentenceRun:
         """Go to a known screen; return why not, or None."""
         if act.screen not in self.plan.named_screens:
             return f"the plan does not name the screen {act.screen!r}"
-        result = await reach_screen(self.engine, str(act.screen))
+        with self._held.led_by_knowledge():
+            result = await reach_screen(self.engine, str(act.screen))
         return self._note(result, f"go to {act.screen}")
 
     async def _act(self, act: NextAct, shown: ShownPage, evidence: ChangeEvidence) -> str | None:
@@ -296,26 +314,24 @@ class SentenceRun:
             if presses:
                 await evidence.before_press(session.page)
                 changes = await evidence.controls.look(session.page, shown.index, element)
-            async with hold_requests(session.page.context, self.permissions, call_control(element)) as held:
-                result = await perform_single_action(
-                    self.engine,
-                    action,
-                    selector,
-                    value=act.value if action in TYPED else None,
-                    fingerprint=PageFingerprints(shown.index).of(element.at),
-                )
-                if presses:
-                    await wait_for_answer(session.page)
+            self._held.begin(call_control(element))
+            result = await perform_single_action(
+                self.engine,
+                action,
+                selector,
+                value=act.value if action in TYPED else None,
+                fingerprint=PageFingerprints(shown.index).of(element.at),
+            )
+            if presses:
+                await wait_for_answer(session.page)
         except (AgentError, PageError) as exc:
             return f"{action}: {exc}"
         value = f" {act.value!r}" if action in TYPED else ""
         told = self._note(result, f"{action} {_describe(element)}{value}")
         if result.status is RunStatus.NEEDS_PERSON:
             raise _Stopped(RunStatus.NEEDS_PERSON, told or "a person is needed", result.hint)
-        if not held.judged.may:
-            return await self._ask_for(held.judged)
-        if presses and told is None:
-            accepted = bool(session.presses.accepted)
+        held, accepted = self._held.take(), bool(session.presses.accepted)
+        if presses and told is None and (held.may or accepted):
             if accepted or element.role != "link":
                 sent = accepted or bool(watch_writes(session.page).writes)
                 self.permissions.note_press(
@@ -324,7 +340,7 @@ class SentenceRun:
             if accepted:
                 evidence.controls.note(changes)
             await evidence.after_press(session.page, accepted=accepted)
-        return told
+        return told if held.may else await self._ask_for(held)
 
     async def _find_target(self, act: NextAct, shown: ShownPage) -> tuple[IndexedElement, Selector] | str:
         """Return the element of an act and its selector, or why the act may not be done."""

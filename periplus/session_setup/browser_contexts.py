@@ -11,6 +11,7 @@ from playwright.async_api import Browser, BrowserContext, async_playwright
 
 from agent.browser.browser_life import close_browser
 from agent.browser.browser_profile import BrowserProfile
+from agent.browser.program_priority import keep_priority
 from agent.page import in_page_library
 from agent.page.page_watchdog import close_context, watch_context
 from agent.presentation.page_overlay import PageOverlay
@@ -71,6 +72,7 @@ async def open_working_context(
         ):
             yield context
         return
+    keep_priority()
     async with async_playwright() as playwright:
         context = await start_profile(playwright, options, options.user_data_dir, fills_window=for_person)
         try:

@@ -26,6 +26,7 @@ from agent.browser.launch import (
     launch_profile,
 )
 from agent.browser.memory_watch import MemoryLimitInvalid
+from agent.browser.program_priority import keep_priority
 from periplus.errors import UserError
 from periplus.session_setup.browser_options import BrowserOptions
 
@@ -48,6 +49,7 @@ async def start_browser(
     browser that was running keeps running with the pages that it had, also if this process is killed.
     """
     options = options or BrowserOptions(headed=headed)
+    keep_priority()
     if options.given:
         async with async_playwright() as playwright:
             yield await _attach(playwright, options)

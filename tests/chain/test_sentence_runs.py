@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import random
 import re
@@ -20,7 +21,7 @@ from agent.sentence_runs.sentence_run import SentenceBudget, SentenceRun
 from kb_schema.run_records import RunStatus
 from kb_schema.sentence_plans import SentencePlan
 from tests.support import warm
-from tests.support.model_policies import follow, page_of, wants_plan
+from tests.support.model_policies import follow, page_of, then, wants_plan
 from tests.support.model_server import Answer, Asked, serve_model
 
 pytestmark = pytest.mark.sampled(0.5)
@@ -455,10 +456,14 @@ async def test_whatever_a_model_answers_the_run_is_bounded_and_does_nothing_twic
     assert done.status is not RunStatus.SUCCESS or boats == ["Gannet", "Skua"]
 
 
-async def do(session, sentence, plan, acts, *, allowed=(), calls=100, budget=None):
-    """Run a job in this process with a model that follows the acts, or with that policy."""
+async def do(
+    session, sentence, plan, acts, *, allowed=(), calls=100, budget=None, looks_on=lambda _asked: None
+):
+    """Run a job in this process with a model that follows the acts, or with that policy. `looks_on` gets what the model is asked before it
+    answers.
+    """
     parsed = SentencePlan.model_validate(plan)
-    policy = acts if callable(acts) else follow(plan, acts)
+    policy = then(acts if callable(acts) else follow(plan, acts), looks_on)
     with serve_model(policy) as server:
         model = ModelInferencer(
             server.openai, meter=ModelMeter(ModelBudget(calls=calls)), redact=session.context.redact
@@ -496,6 +501,29 @@ async def test_what_a_press_sends_that_does_harm_is_held_back_whatever_the_contr
     assert sent == []
     await do(session, SENTENCE, PLAN, press[:1], allowed={"deletes"})
     assert len(sent) == 1
+
+
+async def test_what_a_press_sends_seconds_later_is_held_back_and_told_before_the_run_is_over(session):
+    sent, loop, page = [], asyncio.get_running_loop(), session.page
+    await page.context.route(
+        "**/boats/**", lambda route: (sent.append(route.request.method), route.fulfill())[1]
+    )
+    await add_button(
+        session, "Next", "window.later = () => fetch('/boats/3', {method: 'DELETE'}).then(() => 1, () => 0)"
+    )
+    asked_for = []
+
+    def late(asked):
+        """The page sends it while the model thinks about what comes after the press."""
+        asked_for.append(asked.prompt)
+        if len(asked_for) == 2:
+            assert asyncio.run_coroutine_threadsafe(page.evaluate("later()"), loop).result() == 0
+
+    press = [{"on": "Next", "action": "click"}]
+    done = await do(session, SENTENCE, PLAN, press, looks_on=late)
+    assert done.status is RunStatus.UNVERIFIED
+    assert sent == []
+    assert "'Next' would send what deletes" in asked_for[2]
 
 
 async def test_what_a_press_sends_that_does_no_harm_is_sent(session):

@@ -23,9 +23,10 @@ from playwright.async_api import Error as DriverError
 
 from agent.dangers.danger_rules import judge_request
 from agent.exploration.requests.read_requests import ReadRequests
-from agent.exploration.requests.redirect_guard import OutgoingRequest, RedirectGuard
 from agent.exploration.requests.websocket_guard import ANY, WebSocketGuard
 from agent.page.page_requests import is_page_document
+from agent.page.redirect_guard import ONCE_MORE, OutgoingRequest, RedirectGuard, read_body
+from agent.page.unrouted_requests import remove_unrouted
 from kb_schema.url_patterns import origin_of, path_of
 
 _LOOKING = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -46,8 +47,6 @@ SOCKETS = "WebSocket"
 """The `--allow` name that permits pages to send over WebSockets."""
 ISOLATED = "nothing is sent from a page on which a control is pressed to see what it asks"
 _EVERYTHING = "**/*"
-_ONCE_MORE = '<!doctype html><body onload="location.reload()">'
-"""Response to a new window that requests its document before its session is connected."""
 
 
 @cache
@@ -149,10 +148,11 @@ class RequestGuard:
     async def install(self, context: BrowserContext) -> None:
         """Intercept all requests of the context, and add the script to every page before its own scripts."""
         self._context = context
+        await remove_unrouted(context)
         await context.add_init_script(_unseen())
         sockets = WebSocketGuard(self._may_connect, self._may_say, lambda: self.using, self._said)
         await context.route_web_socket(ANY, sockets.connect)
-        self._detours = RedirectGuard(self._refused, self._see_frames)
+        self._detours = RedirectGuard(self._refused, see_frames=self._see_frames)
         context.on("page", self._opened)
         await self._choose_route(windows=True)
 
@@ -168,28 +168,21 @@ class RequestGuard:
 
     async def _judge(self, route: Route, request: Request) -> None:
         asked = OutgoingRequest(
-            request.method, request.url, request.resource_type, is_page_document(request), _body_of(request)
+            request.method, request.url, request.resource_type, is_page_document(request), read_body(request)
         )
         refused = self._refused(asked)
         with suppress(DriverError):  # its page has closed
-            if not refused and (self.allowing or await self._is_followed(request, asked)):
+            if not refused and (
+                self.allowing
+                or self._detours is None
+                or await self._detours.follows(request, document=asked.document)
+            ):
                 await route.continue_()
             elif asked.document:
-                answer = {"status": 204} if refused else {"content_type": "text/html", "body": _ONCE_MORE}
+                answer = {"status": 204} if refused else {"content_type": "text/html", "body": ONCE_MORE}
                 await route.fulfill(**answer)  # 204: the page does not navigate
             else:
                 await route.abort("blockedbyclient")
-
-    async def _is_followed(self, request: Request, asked: OutgoingRequest) -> bool:
-        """Whether its redirects will be seen; a document whose redirects are not seen is requested again."""
-        try:
-            page = request.frame.page
-        except DriverError:  # the page is still being opened
-            return False
-        if self._detours is None or self._detours.trusts(page):
-            return True
-        await self._detours.watch(page, trust=asked.document)
-        return False
 
     def _refused(self, asked: OutgoingRequest) -> bool:
         refused = self._is_refused(asked)
@@ -239,13 +232,6 @@ class RequestGuard:
 
     def _said(self, url: str) -> None:
         self._stop("a message to", url, f"its effect is unknown; --allow {SOCKETS} permits such messages")
-
-
-def _body_of(request: Request) -> str:
-    try:
-        return request.post_data or ""
-    except ValueError:  # not text
-        return ""
 
 
 def _is_file(url: str) -> bool:

@@ -1,7 +1,7 @@
 // What no guard would see: what a page sends while it is being left (beacons, requests that outlive their page,
-// pictures asked for at the last moment, requests put off until then), what it loads ahead of time, and what shared
-// workers and worklets ask for. Runs before the page's own scripts, in every frame: nothing of it is sent. Nor does a page
-// open windows by itself, as browsers do not let it: the first request of a window is seen only while a control is used.
+// pictures asked for at the last moment), what it loads ahead of time, and what worklets ask for. (Shared workers and
+// requests that are put off: `agent/page/unrouted.js`.) Runs before the page's own scripts, in every frame: nothing of it is sent.
+// Nor does a page open windows by itself, as browsers do not let it: the first request of a window is seen only while a control is used.
 
 (() => {
   const { Request, fetch, DOMException } = window;
@@ -12,8 +12,6 @@
     return fetch.call(this, asked, how && how.keepalive ? { ...how, keepalive: false } : how);
   };
 
-  // As in browsers that do not have them.
-  for (const name of ["SharedWorker", "fetchLater", "FetchLaterResult"]) delete window[name];
   for (const name of ["Worklet", "SharedStorageWorklet"]) {
     if (window[name]) window[name].prototype.addModule = () => Promise.reject(new DOMException("Not loaded", "AbortError"));
   }

@@ -146,6 +146,7 @@ function overhearTeller(name) {
     construct(_, args, made) {
       expectation.told = true;
       const teller = Reflect.construct(native, args, made);
+      limitMessages(name, teller);
       // A socket that is opened again stays as silent as before; each worker may be a different one.
       addressOf.set(teller, name.endsWith("Worker") ? undefined : absolute(args[0]));
       if (isSlow(addressOf.get(teller))) return teller;
@@ -217,6 +218,7 @@ function overhearPage() {
   overhearEnd("cancelAnimationFrame", expectation.frames);
   overhearRequests();
   limitConsole();
+  limitServiceWorkers();
   overhearListeners();
 }
 

@@ -9,6 +9,7 @@ AGENT = Path(__file__).parents[3] / "agent"
 PACED = {"presentation", "media"}
 """What is shown and spoken has a pace of its own."""
 AUTHORED = {
+    "browser/browser_life.py": ["answer_s / retry_limits.PAGE_PINGS"],  # it looks whether the browser answers
     "execution/action_runner.py": ["float(call.value)", "call.duration"],  # the action `wait`
     "page/armed_triggers.py": ["fallback.duration"],  # of a trigger whose event never came
     "execution/recovery/recovery_registry.py": ["case.wait_time"],  # of a rule

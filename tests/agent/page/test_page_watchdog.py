@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from html import escape
 from types import SimpleNamespace
 
 import pytest
+import structlog
+from structlog.testing import capture_logs
 
 from agent import retry_limits
 from agent.page import in_page_library, page_watchdog
@@ -18,6 +20,7 @@ from agent.page.page_side_effects import watch_page
 from agent.page.page_watchdog import end_page, page_deadline, read_end_reason, watch_context
 from agent.page.snapshot_capture import take_snapshot
 from kb_schema.selectors import css
+from tests.hostile.floods.flooding_site import flooding_site
 from tests.support.pages import show
 from tests.support.site_server import Answered, Asked, running_site
 
@@ -201,6 +204,83 @@ async def test_lines_of_a_service_worker_are_not_passed_on_and_end_no_page(page,
             await perform_action(watched, "click", selector=css("#on"))
             assert await watched.title() == "went"
             assert read_end_reason(watched) is None
+
+
+REGISTERS = """let n = 0; setInterval(() => { for (let k = 0; k < 5; k++)
+navigator.serviceWorker.register('/worker.js?' + n++, {scope: '/' + n + '/'}).then(() => 0, (e) => { document.body.dataset.last = e.name }) }, 9)"""
+
+
+@asynccontextmanager
+async def _open_with_worker(page, script):
+    """A page whose button runs a script; `/worker.js` is a service worker that does nothing."""
+
+    def answer(asked: Asked) -> Answered:
+        if asked.path.startswith("/worker.js"):
+            return Answered("", kind="text/javascript")
+        return Answered(f'<button id=go onclick="{escape(script)}">Go</button>')
+
+    with running_site(answer) as site:
+        async with _open_watched(page) as watched:
+            await watched.goto(site.base)
+            yield watched
+
+
+async def test_a_document_registers_a_number_of_service_workers(page):
+    async with _open_with_worker(page, REGISTERS) as watched:
+        await perform_action(watched, "click", selector=css("#go"))
+        await watched.wait_for_function("document.body.dataset.last === 'QuotaExceededError'")
+        assert len(watched.context.service_workers) <= 20
+        assert read_end_reason(watched) is None
+
+
+async def test_a_page_whose_service_workers_start_without_end_is_ended(page, monkeypatch):
+    monkeypatch.setattr(retry_limits, "SERVICE_WORKERS", 9)
+    async with _open_with_worker(page, REGISTERS) as watched:
+        with pytest.raises(PageError, match="started more than 9 service workers"):
+            await _act_and_look(watched, "click", selector=css("#go"))
+
+
+async def test_messages_of_a_socket_are_events(page, monkeypatch):
+    monkeypatch.setattr(retry_limits, "PAGE_EVENTS", 60)
+    with flooding_site() as site:
+        async with _open_watched(page) as watched:
+            await watched.goto(f"{site}/click/ws-receive")
+            with pytest.raises(PageError, match="more than 60 events"):
+                await _act_and_look(watched, "click", selector=css("#go"))
+
+
+async def test_a_socket_that_receives_without_end_is_closed_in_its_page(page):
+    with flooding_site() as site:
+        async with _open_watched(page) as watched:
+            await watched.goto(f"{site}/load/plain")
+            receives = """path => new Promise((done) => {
+              const socket = new WebSocket(`ws://${location.host}${path}`);
+              let messages = 0;
+              socket.onmessage = () => { messages += 1; };
+              WebSocket.prototype.close = () => {};
+              const closed = setInterval(() => { if (socket.readyState > 1) { clearInterval(closed); done(messages); } }, 50);
+            })"""
+            # those that had come when it was closed are no longer told
+            assert await watched.evaluate(receives, "/ws?flood") == 10_001
+
+
+async def test_what_is_logged_of_a_page_is_of_its_own_run(page):
+    """The driver tells of a page in the task that started the browser, which is another run's."""
+    browser = page.context.browser
+
+    async def run(name):
+        with structlog.contextvars.bound_contextvars(run_id=name):
+            context = await browser.new_context()
+            watch_context(context, answer_s=1.5)
+            opened = await context.new_page()
+        await show(opened, HANGS, "/hangs")
+        with suppress(PageError):
+            await _act_and_look(opened, "click", selector=css("#hang"))
+        await context.close()
+
+    with capture_logs(processors=[structlog.contextvars.merge_contextvars]) as logs:
+        await asyncio.gather(run("one"), run("two"))
+    assert sorted(each["run_id"] for each in logs if each["event"] == "page_ended") == ["one", "two"]
 
 
 def test_lines_are_counted_by_the_clock_of_the_browser(monkeypatch):

@@ -3,14 +3,13 @@
 Playwright's routes see a request only once, and without the browser's cache. So every page has its own DevTools
 session, in which the browser pauses each request and each hop (Fetch domain). A session sees only requests that begin
 after it is connected, so a new window must request its document again; and it does not see those of frames with a
-process of their own, which are paused until they are seen otherwise. `request_guard` decides which requests are allowed.
+process of their own, which are paused until they are seen otherwise. Who watches decides which requests are allowed.
 """
 
 from __future__ import annotations
 
 import asyncio
 import base64
-import binascii
 import json
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
@@ -18,9 +17,12 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
-from playwright.async_api import CDPSession, Page
+from playwright.async_api import CDPSession, Page, Request
 from playwright.async_api import Error as DriverError
 from pydantic import BaseModel, Field
+
+ONCE_MORE = '<!doctype html><body onload="location.reload()">'
+"""Response to a new window that requests its document before its session is connected."""
 
 _FRAMES: dict[str, Any] = {
     "autoAttach": True,
@@ -69,11 +71,8 @@ class _PausedRequestData(BaseModel):
 
     @property
     def body(self) -> str:
-        """Return the body; "" if there is none, or if it is not text."""
-        try:
-            return b"".join(base64.b64decode(each.encoded) for each in self.parts).decode()
-        except (binascii.Error, UnicodeDecodeError):
-            return ""
+        """Return the text that it sends; what is not text in it is replaced."""
+        return b"".join(base64.b64decode(each.encoded) for each in self.parts).decode("utf-8", "replace")
 
 
 class _PausedRequest(BaseModel):
@@ -91,11 +90,19 @@ class RedirectGuard:
     """Watches the pages of one context."""
 
     def __init__(
-        self, refuses: Callable[[OutgoingRequest], bool], see_frames: Callable[[], Awaitable[None]]
+        self,
+        refuses: Callable[[OutgoingRequest], bool],
+        kinds: Sequence[str] = (),
+        *,
+        see_frames: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
-        """`see_frames` is called before a frame with a process of its own sends anything: only a route sees its requests."""
-        self._refuses, self._see_frames = refuses, see_frames
-        self._sessions: dict[Page, asyncio.Task[None]] = {}
+        """`refuses`: whether a hop is not requested. `kinds`: resource types whose requests are followed; none: all.
+
+        `see_frames`: new requests are judged, too, and this is called before a frame with a process of its own sends anything: only
+        a route sees its requests.
+        """
+        self._refuses, self._kinds, self._see_frames = refuses, kinds, see_frames
+        self._sessions: dict[Page, asyncio.Task[CDPSession]] = {}
         self._trusted: set[Page] = set()
         self._frames: dict[Page, set[str]] = {}
 
@@ -119,12 +126,30 @@ class RedirectGuard:
         if trust:
             self._trusted.add(page)
 
+    async def follows(self, request: Request, *, document: bool) -> bool:
+        """Whether the redirects of a request will be seen. If not, its page is watched from now on: a document must be requested again."""
+        try:
+            page = request.frame.page
+        except DriverError:  # the page is still being opened
+            return False
+        if self.trusts(page):
+            return True
+        await self.watch(page, trust=document)
+        return False
+
+    async def close(self) -> None:
+        """Watch nothing any more."""
+        for page, begun in list(self._sessions.items()):
+            self._forget(page)
+            with suppress(DriverError):  # it has closed
+                await (await begun).detach()
+
     def _forget(self, page: Page) -> None:
         self._sessions.pop(page, None)
         self._frames.pop(page, None)
         self._trusted.discard(page)
 
-    async def _begin(self, page: Page) -> None:
+    async def _begin(self, page: Page) -> CDPSession:
         session = await page.context.new_cdp_session(page)
         of_page = (await session.send("Target.getTargetInfo"))["targetInfo"]["targetId"]
         frames: set[str] = set()
@@ -137,7 +162,8 @@ class RedirectGuard:
             which: str = event["sessionId"]
             frames.add(which)
             with suppress(DriverError):  # its page has closed
-                await self._see_frames()
+                if self._see_frames is not None:
+                    await self._see_frames()
                 await session.send(
                     "Target.sendMessageToTarget", {"sessionId": which, "message": json.dumps(_GO_ON)}
                 )
@@ -145,8 +171,12 @@ class RedirectGuard:
         session.on("Fetch.requestPaused", paused)
         session.on("Target.attachedToTarget", attached)
         session.on("Target.detachedFromTarget", lambda event: frames.discard(event["sessionId"]))
-        await session.send("Fetch.enable", {"patterns": [{"urlPattern": "*", "requestStage": "Request"}]})
-        await session.send("Target.setAutoAttach", _FRAMES)
+        every = {"urlPattern": "*", "requestStage": "Request"}
+        patterns = [every | {"resourceType": kind} for kind in self._kinds] or [every]
+        await session.send("Fetch.enable", {"patterns": patterns})
+        if self._see_frames is not None:
+            await session.send("Target.setAutoAttach", _FRAMES)
+        return session
 
     async def _judge(self, session: CDPSession, of_page: str, paused: _PausedRequest) -> None:
         begun = paused.request
@@ -161,7 +191,8 @@ class RedirectGuard:
         )
         which: dict[str, str | int] = {"requestId": paused.which}
         with suppress(DriverError):  # its page has closed
-            if not self._refuses(asked):
+            judged_elsewhere = self._see_frames is None and not asked.sent_on
+            if judged_elsewhere or not self._refuses(asked):
                 await session.send("Fetch.continueRequest", which)
             elif asked.document:  # the page does not navigate
                 await session.send(
@@ -169,3 +200,8 @@ class RedirectGuard:
                 )
             else:
                 await session.send("Fetch.failRequest", which | {"errorReason": "BlockedByClient"})
+
+
+def read_body(request: Request) -> str:
+    """Return the text that a request sends; what is not text in it is replaced."""
+    return (request.post_data_buffer or b"").decode("utf-8", "replace")
