@@ -57,7 +57,7 @@ async def connect_knowledge_client(
                 engines=engines,
             )
         ) as client:
-            client.session.validate_tool_result = _accept  # type: ignore[method-assign]
+            client.session.validate_tool_result = _accept  # type: ignore[method-assign, assignment]
             yield client
     except BaseExceptionGroup as group:
         raise _single(group) from None
