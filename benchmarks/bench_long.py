@@ -107,7 +107,7 @@ class Growth:
             found |= {
                 f"{name} second tenth": first,
                 f"{name} last tenth": then,
-                f"{name} growth": then / first - 1,
+                f"{name} growth": then / first - 1 if first else 0.0,
             }
         return found | {"files_kb a unit": self.file_kb[-1] / self.done, "load_average": os.getloadavg()[0]}
 
