@@ -31,6 +31,8 @@ MOST_CUTS = 8
 """Cuts of one text; then, and where no place can be named, the text is withheld."""
 MOST_DECODED = 1_000_000
 """Characters that base64 is decoded to, beside ten times the text: beyond them the text is withheld."""
+LONG = 1_000
+"""Characters from which on a text is normalised in pieces, ASCII and others."""
 LEAST_ENCODED = 8
 """Characters of base64 that have `SHORTEST` bytes: fewer have no secret whose disguises are searched."""
 WITHHELD = "••• (withheld: it repeats a secret in a form that cannot be cut out)"
@@ -64,7 +66,11 @@ _NO_URLSAFE = bytes(
 )
 _TO_URLSAFE = bytes.maketrans(b"-_", b"+/")
 _RUN = re.compile(r"[A-Za-z0-9+/_-]{8,}={0,2}")
-_HEXADECIMAL = re.compile(rb"(?:[0-9a-fA-F]{2}){8,}")
+_HEXADECIMAL = bytes(ord("h") if chr(each) in "0123456789abcdefABCDEF" else ord("x") for each in range(256))
+"""What each byte may be of hexadecimal digits."""
+_HEXADECIMAL_RUN = re.compile(rb"hhhhhhhhhhhhhhhhh*+")
+"""At least eight bytes. It begins with fixed letters, so that `re` skips all others at once."""
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 _INNER_MARKUP = re.compile(r"<[a-zA-Z/!?-][^<>]*+>")
 _PRINTABLE = re.compile(
     rb"(?:[\t\n\r\x20-\x7e]\x00?|[\xc2-\xf4][\x80-\xbf]{1,3}){6,}+|(?:\x00[\x20-\x7e]){6,}+"
@@ -246,7 +252,22 @@ def _decode(match: re.Match[str]) -> str:
 def _normalise(text: str) -> str:
     """Return the letters and digits of a text in one case, without accents."""
     if text.isascii():
-        return text.encode().translate(_ASCII, _NO_ALNUM).decode()
+        return _normalise_ascii(text)
+    if len(text) < LONG:
+        return _normalise_letters(text)
+    pieces, at = list[str](), 0
+    for run in _NOT_ASCII.finditer(text):  # nearly all of most pages is ASCII
+        start = max(at, run.start() - 1)  # an accent may follow its letter
+        pieces += [_normalise_ascii(text[at:start]), _normalise_letters(text[start : run.end()])]
+        at = run.end()
+    return "".join([*pieces, _normalise_ascii(text[at:])])
+
+
+def _normalise_ascii(text: str) -> str:
+    return text.encode().translate(_ASCII, _NO_ALNUM).decode()
+
+
+def _normalise_letters(text: str) -> str:
     folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", text.translate(_TAGS)).casefold())
     return _SEPARATORS.sub("", folded.translate(_FILLERS))
 
@@ -254,6 +275,12 @@ def _normalise(text: str) -> str:
 def _decode_runs(text: str) -> Iterator[str]:
     """Yield the readable parts of what a text is in base64, wherever in it the base64 begins, and in hexadecimal."""
     plain = text.encode("utf-8", "replace")
+    yield from _decode_base64(plain)
+    for start, end in _list_hexadecimal(plain):
+        yield from _read(binascii.a2b_hex(plain[start:end]))
+
+
+def _decode_base64(plain: bytes) -> Iterator[str]:
     standard = plain.translate(None, _NO_BASE64)
     urlsafe = plain.translate(None, _NO_URLSAFE).translate(_TO_URLSAFE)
     for each in dict.fromkeys((standard, urlsafe, standard[::-1])):
@@ -262,8 +289,12 @@ def _decode_runs(text: str) -> Iterator[str]:
             rest = each[end:]
             whole = each[offset:end] + (rest.ljust(4, b"A") if len(rest) > 1 else b"")
             yield from _read(binascii.a2b_base64(whole))
-    for run in _HEXADECIMAL.finditer(plain):
-        yield from _read(bytes.fromhex(run[0].decode()))
+
+
+def _list_hexadecimal(plain: bytes) -> Iterator[tuple[int, int]]:
+    """Yield where at least eight bytes are written in hexadecimal."""
+    for run in _HEXADECIMAL_RUN.finditer(plain.translate(_HEXADECIMAL)):
+        yield run.start(), run.end() - len(run[0]) % 2
 
 
 def _read(data: bytes) -> Iterator[str]:
@@ -273,8 +304,13 @@ def _read(data: bytes) -> Iterator[str]:
 
 def _list_printable(data: bytes) -> Iterator[bytes]:
     """Yield what `_PRINTABLE.findall(data)` returns, in a tenth of its time: most of what is decoded is noise."""
-    classes = data.translate(_CLASSES).replace(b"lccc", b"aaaa").replace(b"lcc", b"aaa")
-    for run in _MAYBE_PRINTABLE.finditer(classes.replace(b"lc", b"aa").replace(b"a0", b"aa")):
+    classes = data.translate(_CLASSES)
+    if classes.count(b"a") + classes.count(b"l") < SHORTEST:
+        return
+    merged = (
+        classes.replace(b"lccc", b"aaaa").replace(b"lcc", b"aaa").replace(b"lc", b"aa").replace(b"a0", b"aa")
+    )
+    for run in _MAYBE_PRINTABLE.finditer(merged):
         start, end = run.span()
         yield from _PRINTABLE.findall(data, start - (start > 0 and data[start - 1] == 0), end)
 

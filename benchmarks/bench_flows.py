@@ -30,10 +30,9 @@ from agent.browser.launch import launch
 from agent.execution.task_runner import TaskRunner
 from agent.execution.workflow_runner import run_task_or_workflow
 from benchmarks.bench_engine import by_hand, harness
-from benchmarks.bench_fleet import list_tree
 from benchmarks.conversations.applications import copy_of_knowledge, serve, workflow_of
 from benchmarks.figures import Figures
-from benchmarks.process_cpu import read_cpu_s
+from benchmarks.process_cpu import read_parts_cpu_s
 from kb_store import Stores, open_stores
 from periplus.session_setup import open_fresh_context, open_session
 from tests.zoo.registry.serving import PASSWORD
@@ -67,18 +66,6 @@ class _Messages:
             return plain(connection, owner, method, *rest)
 
         Connection.send_message_to_server = counted  # type: ignore[method-assign]
-
-
-def _cpu_s() -> dict[str, float]:
-    """Return the CPU seconds of each part so far, of ended processes too; the site has no part."""
-    spent = dict.fromkeys(PARTS, 0.0)
-    for pid, command, _ in list_tree():
-        name = Path(command).name
-        part = "own" if pid == os.getpid() else "driver" if name == "node" else "chromium"
-        if part == "chromium" and "chrom" not in name and "headless_shell" not in name:
-            continue
-        spent[part] += read_cpu_s(pid, ended_children=part != "own")
-    return spent
 
 
 @asynccontextmanager
@@ -188,10 +175,11 @@ async def measure(name: str, rounds: int) -> dict[str, float]:
         for number in range(rounds + 1):
             for side, work in (("hand", flow.hand), ("engine", flow.engine)):
                 messages.seen.clear()
-                before, begin = _cpu_s(), time.perf_counter()
+                before, begin = read_parts_cpu_s(), time.perf_counter()
                 await work()
                 taken = time.perf_counter() - begin
-                spent = {part: value - before[part] for part, value in _cpu_s().items()}
+                now = read_parts_cpu_s()
+                spent = {part: now[part] - before[part] for part in PARTS}
                 told = {f"messages {method}": float(times) for method, times in messages.seen.items()}
                 if number:  # the first warms up
                     found[side].append(

@@ -34,9 +34,9 @@ from agent.exploration.website_exploration import explore
 from agent.recording.demonstration_recorder import DemonstrationRecorder
 from agent.run_context import RunContext
 from benchmarks.bench_fleet import MB, list_tree
-from benchmarks.bench_runs import tree_cpu_s
 from benchmarks.figures import Figures
 from benchmarks.long_site import WEBSITE, linked_site, list_knowledge, list_site
+from benchmarks.process_cpu import read_tree_cpu_s
 from kb_schema import KnowledgeBase, SourcedDocument, assemble
 from kb_schema.explorations import Exploration, MapLimits
 from kb_store import load_knowledge, open_stores
@@ -81,7 +81,7 @@ class Growth:
     memory_mb: list[list[float]] = field(default_factory=lambda: [[] for _ in range(TENTHS)])
     cpu_ms: list[list[float]] = field(default_factory=lambda: [[] for _ in range(TENTHS)])
     file_kb: list[float] = field(default_factory=list)
-    _cpu: float = field(default_factory=tree_cpu_s)
+    _cpu: float = field(default_factory=read_tree_cpu_s)
     _at: int = 0
 
     def reached(self, done: int) -> None:
@@ -90,13 +90,13 @@ class Growth:
         step = max(1, self.units // (TENTHS * 5))
         if done - self._at < step:
             return
-        spent, tenth = tree_cpu_s(), min(TENTHS - 1, (done - 1) * TENTHS // self.units)
+        spent, tenth = read_tree_cpu_s(), min(TENTHS - 1, (done - 1) * TENTHS // self.units)
         self.cpu_ms[tenth].append((spent - self._cpu) / (done - self._at) * 1_000)
         self.memory_mb[tenth].append(_memory_mb())
         self.file_kb.append(
             sum(each.stat().st_size for each in self.folder.rglob("*") if each.is_file()) / 1_000
         )
-        self._cpu, self._at = tree_cpu_s(), done
+        self._cpu, self._at = read_tree_cpu_s(), done
 
     def figures(self) -> dict[str, float]:
         """Return the medians of the second tenth and of the last, and the growth of each."""
@@ -107,7 +107,7 @@ class Growth:
             found |= {
                 f"{name} second tenth": first,
                 f"{name} last tenth": then,
-                f"{name} growth": then / first - 1,
+                f"{name} growth": then / first - 1 if first else 0.0,
             }
         return found | {"files_kb a unit": self.file_kb[-1] / self.done, "load_average": os.getloadavg()[0]}
 

@@ -25,7 +25,7 @@ from pathlib import Path
 from benchmarks.bench_engine import by_hand, harness
 from benchmarks.bench_fleet import MB, SEED, list_tree, warm_up, watch_memory
 from benchmarks.figures import Figures
-from benchmarks.process_cpu import read_cpu_s
+from benchmarks.process_cpu import read_tree_cpu_s
 from kb_store import load_knowledge, open_stores
 from loaders.files.folder_reader import read_knowledge_folder
 from periplus.fleet.local_fleet import open_local_fleet
@@ -37,11 +37,6 @@ ROUNDS = 3
 """Times that each context's place is used, so that peaks meet."""
 
 
-def tree_cpu_s() -> float:
-    """Return the CPU seconds of this process and all below it, ended ones too, without the site."""
-    return sum(read_cpu_s(pid) for pid, command, _ in list_tree() if command != "site")
-
-
 @asynccontextmanager
 async def measured(figures: dict[str, float], at_once: int) -> AsyncIterator[None]:
     """Fill in memory and CPU time of the block, per context."""
@@ -49,10 +44,10 @@ async def measured(figures: dict[str, float], at_once: int) -> AsyncIterator[Non
     before = [0.0, 0.0]
     for _, command, pss in list_tree():
         before[0 if is_browser(command) else 1] += 0 if command == "site" else pss / MB
-    spent = tree_cpu_s()
+    spent = read_tree_cpu_s()
     async with watch_memory(peaks):
         yield
-    figures["cpu_s"] = (tree_cpu_s() - spent) / (at_once * ROUNDS)
+    figures["cpu_s"] = (read_tree_cpu_s() - spent) / (at_once * ROUNDS)
     figures["chromium_mb"] = (peaks[0] - before[0]) / at_once
     figures["own_mb"] = (peaks[1] - before[1]) / at_once
     figures["load_average"] = os.getloadavg()[0]

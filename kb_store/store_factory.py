@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Hashable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -39,6 +39,8 @@ class Stores:
     """Queries that the graph's server answers itself; None if it is not a graph database."""
     views_folder: Path | None = None
     """Where servers on these stores keep compiled views; in the data directory."""
+    shared: dict[Hashable, object] = field(default_factory=dict, repr=False, compare=False)
+    """What sessions on these stores have in common in this process; it ends with them."""
 
     async def close(self) -> None:
         """Close both databases."""

@@ -9,12 +9,14 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
 from mcp import Client
+from mcp.types import CallToolResult
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from kb_store import Stores
 from mcp_server.failures.failed_runs import RunReader
 from mcp_server.knowledge.store_source import StoreSource
+from mcp_server.knowledge.view_cache import ViewCache
 from mcp_server.paths.path_engines import MOST_COMPILED, PathEngineMode, PathEngines
 from mcp_server.server import create_server
 from periplus.errors import UserError
@@ -43,12 +45,11 @@ async def connect_knowledge_client(
     `base_urls`: website id -> current base URL. `runs`: the run store, to explain failed runs. Errors raised while
     the client is open are not wrapped in an exception group.
     """
-    source = StoreSource(stores.documents, stores.graph, stores.views_folder)
     engines = choose_path_engines(stores)
     try:
         async with Client(
             create_server(
-                source,
+                _share_views(stores, engines),
                 base_urls=dict(base_urls or {}),
                 learned=stores.learned,
                 proposals=stores.proposals,
@@ -56,9 +57,24 @@ async def connect_knowledge_client(
                 engines=engines,
             )
         ) as client:
+            client.session.validate_tool_result = _accept  # type: ignore[method-assign, assignment]
             yield client
     except BaseExceptionGroup as group:
         raise _single(group) from None
+
+
+async def _accept(_name: str, _result: CallToolResult) -> None:
+    """Check no result by its schema: the server made it from models in this process, and its readers make models of it again."""
+
+
+def _share_views(stores: Stores, engines: PathEngines) -> ViewCache:
+    """Return the compiled views of these stores: sessions one after the other, and at once, need not each compile the same."""
+    which = (ViewCache, engines.mode, engines.most_compiled)
+    found = stores.shared.get(which)
+    if not isinstance(found, ViewCache):
+        source = StoreSource(stores.documents, stores.graph, stores.views_folder)
+        found = stores.shared[which] = ViewCache(source, engines.compiled)
+    return found
 
 
 def choose_path_engines(stores: Stores, mode: str | None = None) -> PathEngines:

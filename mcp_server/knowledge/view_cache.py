@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import NoReturn, Protocol, runtime_checkable
+from weakref import WeakMethod
 
 from kb_schema.knowledge_base import KnowledgeBase
 from mcp_server.errors import KnowledgeServerError, SourceUnavailable, UnknownName
@@ -68,11 +69,11 @@ class ViewCache:
         self._held: dict[str, KnowledgeView] = {}
         self._damage: dict[str, str | None] = {}
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._listeners: list[ViewListener] = []
+        self._listeners: list[WeakMethod[ViewListener]] = []
 
     def on_change(self, listener: ViewListener) -> None:
-        """Await `listener` with the old and the new view at every change from now on."""
-        self._listeners.append(listener)
+        """Await `listener`, a method, with the old and the new view at every change while its object lives."""
+        self._listeners = [each for each in self._listeners if each() is not None] + [WeakMethod(listener)]
 
     @property
     def source(self) -> KnowledgeSource:
@@ -157,8 +158,9 @@ class ViewCache:
         self._damage[website_id] = damage
         self._held[website_id] = view
         if held is not None:
-            for listener in self._listeners:
-                await listener(held, view)
+            for listener in [each() for each in self._listeners]:
+                if listener is not None:
+                    await listener(held, view)
         return view
 
     async def _refuse(self, website_id: str) -> NoReturn:

@@ -12,7 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.redaction import REDACTED, Secrets
-from agent.secret_disguises import _PRINTABLE, WITHHELD, SecretDisguises, _list_printable
+from agent.secret_disguises import (
+    _PRINTABLE,
+    LONG,
+    WITHHELD,
+    SecretDisguises,
+    _list_hexadecimal,
+    _list_printable,
+    _normalise,
+    _normalise_letters,
+)
 from tests.support.hostile_spellings import RECOGNISED, UNRECOGNISED
 
 SECRET = "c0rrect-Horse7"
@@ -149,3 +158,36 @@ _PIECES = [
 @given(st.lists(st.sampled_from(_PIECES), max_size=60).map(b"".join) | st.binary(max_size=200))
 def test_the_fast_search_for_readable_parts_finds_those_of_the_pattern(data):
     assert [*_list_printable(data)] == _PRINTABLE.findall(data)
+
+
+_WIDE = [
+    "e\u0301",
+    "Å",
+    "\u0301",
+    "İ",
+    "ß",
+    "ﬁ",
+    "가",
+    "\u1100\u1161",
+    "ﾊ\uff9e",
+    "Ω",
+    "—",
+    "\U000e0041",
+    "\u3164",
+]
+
+
+@given(
+    st.lists(st.sampled_from([*_WIDE, "a", "Z9", " ", "-"]) | st.text(max_size=3), max_size=60).map("".join)
+)
+def test_a_long_text_normalised_in_pieces_is_that_of_the_whole(text):
+    text = text.encode("utf-8", "replace").decode()
+    filled = "x" * LONG
+    assert _normalise(text + filled) == _normalise_letters(text + filled)
+    assert _normalise(filled + text) == _normalise_letters(filled + text)
+
+
+@given(st.text("0aFg", max_size=60).map(str.encode))
+def test_the_fast_search_for_hexadecimal_finds_what_the_pattern_does(data):
+    pattern = re.compile(rb"(?:[0-9a-fA-F]{2}){8,}")
+    assert [*_list_hexadecimal(data)] == [run.span() for run in pattern.finditer(data)]

@@ -1,7 +1,11 @@
 """Figures of benchmarks: what counts as a regression, what is kept, and where a curve is drawn."""
 
 import json
+import os
+import subprocess
+import sys
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +15,7 @@ from benchmarks.bench_start import STARTS
 from benchmarks.curves import Chart, Line, draw_charts
 from benchmarks.figures import Figures
 from benchmarks.long_site import page_path
+from benchmarks.process_cpu import read_tree_cpu_s
 from benchmarks.regression_check import COMMITTED, find_regressions
 from benchmarks.simulated_jobs import build_job, register
 from periplus.fleet.local_fleet import open_local_fleet
@@ -93,3 +98,27 @@ def test_the_pages_of_the_long_site_differ_in_words():
     paths = {page_path(number) for number in range(8_000)}
     assert len(paths) == 8_000
     assert not any(each.isdigit() for path in paths for each in path)
+
+
+def test_a_browsers_process_that_ended_is_counted_before_its_parent_asks_for_it():
+    """A renderer's time was charged to whatever was measured next."""
+    ends = """
+import os, time
+if not os.fork():
+    while time.process_time() < 0.1:
+        pass
+    os._exit(0)
+print("forked", flush=True)
+time.sleep(60)
+"""
+    before = read_tree_cpu_s()
+    with subprocess.Popen([sys.executable, "-c", ends], stdout=subprocess.PIPE) as parent:
+        try:
+            assert parent.stdout is not None
+            parent.stdout.readline()
+            child = Path(f"/proc/{parent.pid}/task/{parent.pid}/children").read_text().split()[0]
+            while " Z " not in Path(f"/proc/{child}/stat").read_text():
+                os.sched_yield()
+            assert read_tree_cpu_s() - before >= 0.1
+        finally:
+            parent.kill()

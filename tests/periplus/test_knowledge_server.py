@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -12,6 +14,8 @@ from kb_schema.tool_answers import FailureExplanation
 from kb_store import load_knowledge, open_stores
 from kb_store.store_factory import open_runs
 from loaders.files.folder_reader import read_knowledge_folder
+from mcp_server.knowledge.compiled_view import compile_view
+from mcp_server.paths import path_engines
 from periplus.knowledge_server import connect_knowledge_client
 from periplus.session_setup import open_session
 
@@ -62,3 +66,40 @@ async def test_a_session_opened_with_runs_reads_them_back(shelves, context):
         answer = await session.knowledge._call("explain_failure", FailureExplanation, {"run_id": "r1"})
     assert answer.run_id == "r1"
     assert answer.causes
+
+
+async def test_sessions_on_the_same_stores_compile_a_website_once(shelves, monkeypatch):
+    stores, _ = shelves
+    compiled = []
+    monkeypatch.setattr(
+        path_engines, "compile_view", lambda *given, **how: compiled.append(1) or compile_view(*given, **how)
+    )
+    for _ in range(2):
+        async with connect_knowledge_client(stores) as client:
+            assert not (await client.call_tool("get_website", {"website_id": "harbour"})).is_error
+    assert compiled == [1]
+
+
+async def test_a_session_answers_from_what_was_loaded_since_the_last_one(shelves):
+    stores, _ = shelves
+    knowledge, _ = read_knowledge_folder(HARBOUR / "kb")
+    async with connect_knowledge_client(stores) as client:
+        before = await client.call_tool("get_website", {"website_id": "harbour"})
+    renamed = knowledge.website.model_copy(update={"name": "Another harbour"})
+    kinds = {**knowledge.by_kind, "website": {"harbour": renamed}}
+    await load_knowledge(stores.documents, stores.graph, replace(knowledge, by_kind=kinds))
+    async with connect_knowledge_client(stores) as client:
+        after = await client.call_tool("get_website", {"website_id": "harbour"})
+    assert "Another harbour" not in str(before.structured_content)
+    assert "Another harbour" in str(after.structured_content)
+
+
+async def test_a_server_that_has_ended_is_told_of_no_change(shelves):
+    stores, _ = shelves
+    for _ in range(3):
+        async with connect_knowledge_client(stores) as client:
+            await client.call_tool("get_website", {"website_id": "harbour"})
+        del client
+    gc.collect()
+    (views,) = stores.shared.values()
+    assert sum(each() is not None for each in views._listeners) == 0
