@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import gc
+import math
 import os
 import statistics
 import sys
@@ -107,7 +108,7 @@ class Growth:
             found |= {
                 f"{name} second tenth": first,
                 f"{name} last tenth": then,
-                f"{name} growth": then / first - 1 if first else 0.0,
+                f"{name} growth": then / first - 1 if first else math.nan,  # too little to measure
             }
         return found | {"files_kb a unit": self.file_kb[-1] / self.done, "load_average": os.getloadavg()[0]}
 
