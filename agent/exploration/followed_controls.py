@@ -53,9 +53,9 @@ class FollowedControls:
         if offer.href and not offer.in_row:
             self._names[name_link(offer)] += 1
         if downloaded:
-            self._built[name_anywhere(offer)][_FILE].add(page.page_id)
+            self._built[_name_on(page, offer)][_FILE].add(page.page_id)
         if arrived is not None and arrived.page_id != page.page_id and not arrived.layer:
-            self._built[name_anywhere(offer)][PageDigests.of(arrived.state).bones].add(page.page_id)
+            self._built[_name_on(page, offer)][PageDigests.of(arrived.state).bones].add(page.page_id)
 
     def is_usual(self, offer: Offer, most: int) -> bool:
         """Whether it is a link that all pages seem to have."""
@@ -69,17 +69,24 @@ class FollowedControls:
         """Whether a link of its kind loaded the document at its address: opening the address does the same."""
         return kind_of_link(page, offer) in self._loading
 
-    def leads_to_more(self, offer: Offer, most: int) -> bool:
-        """Whether controls of its name led from `most` pages to pages of equal structure, or to files: on other pages it leads to one
+    def leads_to_more(self, page: ExplorationPage, offer: Offer, most: int) -> bool:
+        """Whether controls of its name, and of its number among those of one name, led from `most` pages to pages of equal structure, or to files: on other pages it leads to one
         more.
         """
         if not offer.name or offer.in_row:
             return False
-        return any(len(pages) >= most for pages in self._built.get(name_anywhere(offer), {}).values())
+        return any(len(pages) >= most for pages in self._built.get(_name_on(page, offer), {}).values())
 
     def find_depth(self, url: str, most: int) -> int:
         """Return the least transitions to an address by links that were seen, `most` if there are none or more."""
         return min(most, 1 + self._nearest.get(normalize_address(url), most))
+
+
+def _name_on(page: ExplorationPage, offer: Offer) -> OfferKey:
+    """Return the name of a control on any page, with its number among those of its page that have this name: `Edit` of each field is another."""
+    name = name_anywhere(offer)
+    alike = [each.offer_id for each in page.offers if name_anywhere(each) == name]
+    return (*name, str(alike.index(offer.offer_id)) if offer.offer_id in alike else "")
 
 
 def _make_of(page: ExplorationPage, offer: Offer) -> OfferKey:

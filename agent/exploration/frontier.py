@@ -153,7 +153,7 @@ def explain_skip(
     if link and offer.href and not offer.allowed_by:
         known = _skipped_new_link if not book.seen_place(offer.href) else _skipped_known_link
         return known(book, page, offer, offer.href)
-    if not offer.allowed_by and book.followed.leads_to_more(offer, MORE_OF_THE_SAME):
+    if not offer.allowed_by and book.followed.leads_to_more(page, offer, MORE_OF_THE_SAME):
         return TRIED_ELSEWHERE
     kind = kind_of(page, offer)
     fruitless = page.layer == "menu" and book.fruitless[kind] >= MOST_FRUITLESS
@@ -253,7 +253,7 @@ def list_unexplored_items(
 
 def _skipped_new_link(book: ExplorationState, page: ExplorationPage, offer: Offer, href: str) -> str | None:
     """Return why a link to a place of which no page is kept is not tried."""
-    if _is_one_more(book, page, offer, href) or book.followed.leads_to_more(offer, MORE_OF_THE_SAME):
+    if _is_one_more(book, page, offer, href) or book.followed.leads_to_more(page, offer, MORE_OF_THE_SAME):
         return SAME_AS_KNOWN
     return None
 

@@ -391,6 +391,8 @@ def _of_one_kind(
         for names, others in kinds:
             by_id = any(ANY in name for name in names)
             stem = _stem_of(part)
+            if stem in names or any(_stem_of(name) == part for name in names):
+                continue  # `keyword` is the list of `keyword2`, or where one is made
             same_word = bool(stem) and any(_stem_of(name) == stem for name in names)
             named = _namings(looks, addresses)
             same_name = any(

@@ -180,6 +180,18 @@ def test_a_link_that_led_to_files_from_three_places_is_left() -> None:
     assert why(ExplorationState(MapLimits(), pages, led[:3]), pages[3], feed) is not None
 
 
+def test_a_button_of_each_field_is_another_though_all_have_one_name() -> None:
+    edits = (button(1, "Edit"), button(2, "Edit"))
+    pages = [page(n, f"/{name}", edits) for n, name in enumerate("abcd", start=1)]
+    forms = [
+        page(n, f"/{name}?edit", state=state(f"s{n}", bones="same")) for n, name in enumerate("abc", start=11)
+    ]
+    led = [passed(one, edits[0], to) for one, to in zip(pages, forms, strict=False)]
+    book = ExplorationState(MapLimits(), [*pages, *forms], led)
+    assert why(book, pages[3], edits[0]) == "tried on other pages"
+    assert why(book, pages[3], edits[1]) is None
+
+
 def test_the_steps_of_a_page_are_taken_together() -> None:
     first = page(1, "/a", tuple(button(n, f"One {chr(96 + n)}") for n in range(1, 4)), start=True)
     second = page(2, "/b", tuple(button(n, f"Two {chr(96 + n)}") for n in range(1, 4)), depth=1)
