@@ -495,7 +495,7 @@ class ExplorationStepRunner:
                 arrival,
                 depth=page.depth
                 if cleared  # without its overlay, it is the same page
-                else self.book.followed.find_depth(arrival.look.url, page.depth + 1),
+                else self.book.followed.find_depth(arrival.look.url, page.depth + 1, offer),
                 by_address=way == "address" or _has_opened_its_address(offer, arrival),
                 after=page,
                 found=bool(typed),

@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from agent.exploration.offer_keys import OfferKey, kind_of, kind_of_link, name_anywhere, name_link
 from agent.exploration.pages.page_addresses import normalize_address
 from agent.exploration.pages.page_digests import PageDigests
-from kb_schema.explorations import ExplorationPage, Offer
+from kb_schema.explorations import SHARED, ExplorationPage, Offer
 
 _FILE = "a file"
 """Stands for the structure of a page where a control led to a file."""
@@ -29,6 +29,8 @@ class FollowedControls:
         """From which pages controls of one name led to pages of one structure, or to files."""
         self._nearest: dict[str, int] = {}
         """The least depth of the pages with a link to an address."""
+        self._nearest_entry: dict[OfferKey, int] = {}
+        """The least depth of the pages with an entry of a menu."""
 
     def note_page(self, page: ExplorationPage) -> None:
         """Note the links of a page."""
@@ -36,6 +38,9 @@ class FollowedControls:
             if offer.href:
                 address = normalize_address(offer.href)
                 self._nearest[address] = min(page.depth, self._nearest.get(address, page.depth))
+            if offer.region.partition(":")[0] in SHARED:
+                entry = name_anywhere(offer)
+                self._nearest_entry[entry] = min(page.depth, self._nearest_entry.get(entry, page.depth))
 
     def note(
         self, page: ExplorationPage, offer: Offer, arrived: ExplorationPage | None, *, downloaded: bool
@@ -77,9 +82,15 @@ class FollowedControls:
             return False
         return any(len(pages) >= most for pages in self._built.get(_name_on(page, offer), {}).values())
 
-    def find_depth(self, url: str, most: int) -> int:
-        """Return the least transitions to an address by links that were seen, `most` if there are none or more."""
-        return min(most, 1 + self._nearest.get(normalize_address(url), most))
+    def find_depth(self, url: str, most: int, by: Offer | None = None) -> int:
+        """Return the least transitions to an address by links and entries of menus that were seen, `most` if there are none or more.
+
+        `by`: the control that led there. An entry of a menu is used on the page that is shown, though the first page has it, too.
+        """
+        depths = [most, 1 + self._nearest.get(normalize_address(url), most)]
+        if by is not None and by.region.partition(":")[0] in SHARED:
+            depths.append(1 + self._nearest_entry.get(name_anywhere(by), most))
+        return min(depths)
 
 
 def _name_on(page: ExplorationPage, offer: Offer) -> OfferKey:

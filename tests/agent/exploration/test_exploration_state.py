@@ -113,6 +113,11 @@ def test_an_entry_of_a_menu_is_used_where_the_tab_is() -> None:
     assert step is not None
     assert (step.page.page_id, step.offer) == ("p0002", menu[1])
     assert book.followed.find_depth(f"{BASE}/c", 2) == 1  # the nearest page with it is the start
+    entry = button(3, "Settings", region="navigation:Main")
+    deep = page(9, "/#/z", (entry,), depth=6)
+    shown = ExplorationState(MapLimits(), [page(1, "/", (entry,), start=True), deep], [])
+    assert shown.followed.find_depth(f"{BASE}/#/settings", 7, entry) == 1
+    assert shown.followed.find_depth(f"{BASE}/#/settings", 7, button(3, "Settings")) == 7
     elsewhere, _ = choose_next_step(book, None, (), anywhere)
     assert elsewhere is not None
     assert elsewhere.page.page_id == "p0001"
