@@ -22,7 +22,7 @@ _MUTATION = "mutation"
 
 @dataclass(slots=True)
 class _Definition:
-    """An operation or a fragment, as far as its outermost fields."""
+    """An operation or a fragment, as far as its outermost fields and those below that are given something."""
 
     kind: str
     name: str = ""
@@ -32,7 +32,9 @@ class _Definition:
 
 
 def list_mutated_fields(text: str) -> list[str]:
-    """Return the names of the mutations of a document and their outermost fields, also those of fragments; empty for a query."""
+    """Return the names of the mutations of a document, their outermost fields, and those below that are given something, also
+    those of fragments; empty for a query.
+    """
     if _MUTATION not in text:
         return []
     definitions = _Reader([each[1] for each in _SIGN.finditer(text[:LONGEST]) if each[1]]).read()
@@ -105,7 +107,17 @@ class _Reader:
         while self._following == "(" or self._following[:1] == "@":
             self._skip()
         if self._following == "{":
-            self._skip()
+            self._read_calls(one)
+
+    def _read_calls(self, one: _Definition) -> None:
+        """Note the fields below that are given something, up to the end of the brace: `admin { deleteUser(id: 1) { id } }`."""
+        levels = 0
+        while sign := self._take():
+            levels += (sign in _OPENING) - (sign in _CLOSING)
+            if self._following == "(" and sign[0] not in "@:{}()[].":
+                one.fields.append(sign)
+            if levels <= 0:
+                return
 
     def _skip(self) -> None:
         """Skip a sign, or all between two brackets."""

@@ -146,6 +146,9 @@ def _harm_of_form(_name: str, around: PressSurroundings) -> tuple[Danger, str] |
     return ("pays", "its form asks for a card") if around.card else None
 
 
+_DELETING = frozenset({"DELETE", "PURGE"})
+
+
 def find_harm_in_request(method: str, address: str) -> tuple[Danger, str] | None:
     """Return the harm of sending something, by its address and its method; None if they say none."""
     danger = find_danger_in_address(address) if address else None
@@ -155,7 +158,7 @@ def find_harm_in_request(method: str, address: str) -> tuple[Danger, str] | None
         danger = find_danger_in_sending_to(address)
         if danger is not None and danger[0] in _HARM:
             return danger
-    return ("deletes", "DELETE") if method.casefold() == "delete" else None
+    return ("deletes", method.upper()) if method.upper() in _DELETING else None
 
 
 def _harm_of_title(_name: str, around: PressSurroundings) -> tuple[Danger, str] | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -28,12 +28,17 @@ DEEPEST = 2
 """How deep objects of JSON are read: frameworks send `{"boat": {"status": "deleted"}}`."""
 _OVERRIDES = ("x-http-method-override", "x-http-method", "x-method-override")
 _METHOD_FIELD = "_method"
+_SOAP = "soapaction"
+_XML_CALL = re.compile(r"<methodName>\s*([\w.:/-]+)\s*</methodName>")
+_ADDRESSES_IN_BATCH = ("url", "path", "relative_url")
 _CUSTOM_METHOD = re.compile(r"(?<=[^:/]):([A-Za-z]\w*)(?=[?#]|$)")
 """`/accounts/7:delete`, as Google's interfaces write it."""
 _PART = re.compile(r'name="([^"\r\n]*)"[^\r\n]*\r?\n(?:[^\r\n]+\r?\n)*\r?\n(.*?)(?=\r?\n--|\Z)', re.DOTALL)
 """A field of a body in parts."""
 _OPERATIONS = frozenset({"operationname", "fb_api_req_friendly_name"})
 """Fields that name what is stored at the server."""
+_SOUGHT = frozenset({"criteria", "filter", "filters", "query", "search", "where"})
+"""Fields that say what is looked for: `{"filter": {"status": "deleted"}}`."""
 _UNSET = frozenset({"", "0", "false", "off", "no", "null", "none"})
 _GRAPHQL = "application/graphql"
 
@@ -80,11 +85,13 @@ class _Body:
     """Names of methods of JSON-RPC."""
     documents: tuple[str, ...] = ()
     """GraphQL."""
+    batched: tuple[str, ...] = ()
+    """Methods of the requests that it carries."""
 
     @property
     def methods(self) -> list[str]:
-        """The methods that its fields say: the application may take any of them."""
-        return [value for name, value in self.fields if name == _METHOD_FIELD]
+        """The methods that its fields and the requests in it say: the application may take any of them."""
+        return [*self.batched, *(value for name, value in self.fields if name == _METHOD_FIELD)]
 
     @classmethod
     def read(cls, sent: SentRequest) -> _Body:
@@ -95,9 +102,13 @@ class _Body:
         text, kind = sent.body[:LONGEST_BODY], sent.headers.get("content-type", "")
         if kind.startswith(_GRAPHQL) and not kind.startswith(f"{_GRAPHQL}+"):
             return cls(documents=(text,))
+        soap = sent.headers.get(_SOAP, "").strip("\"' ")
+        calls = [re.split(r"[/#:]", each)[-1] for each in (soap, *_XML_CALL.findall(text)) if each]
         known = _read_json(text)
         if known is not None:
             return cls._of_json(known)
+        if calls:
+            return cls(calls=tuple(calls))
         pairs = _PART.findall(text) if text.startswith("--") else parse_pairs(text)
         fields = tuple((name.casefold(), value) for name, value in pairs[:MOST_FIELDS])
         inside = [cls._of_json(_read_json(value)) for name, value in fields if name == "operations"]
@@ -116,7 +127,18 @@ class _Body:
             tuple(pair for each in entries[:MOST_FIELDS] for pair in _list_values(each)),
             tuple(each for each in calls if isinstance(each, str)),
             tuple(each for each in queries if isinstance(each, str)),
+            tuple(_list_batched(entries)),
         )
+
+
+def _list_batched(entries: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """Yield the methods of requests in a list of requests, or in one below a field, each with an address: `$batch`."""
+    below = [value for each in entries for value in each.values() if isinstance(value, list)]
+    for each in (*entries, *(one for value in below for one in value[:MOST_FIELDS])):
+        if isinstance(each, dict) and any(isinstance(each.get(name), str) for name in _ADDRESSES_IN_BATCH):
+            method = each.get("method")
+            if isinstance(method, str):
+                yield method
 
 
 def _read_json(text: str) -> Any:
@@ -127,7 +149,7 @@ def _read_json(text: str) -> Any:
 
 def _list_values(entry: dict[str, Any], depth: int = 1) -> Iterator[tuple[str, str]]:
     for name, value in list(entry.items())[:MOST_FIELDS]:
-        if isinstance(value, dict) and depth < DEEPEST:
+        if isinstance(value, dict) and depth < DEEPEST and name.casefold() not in _SOUGHT:
             yield from _list_values(value, depth + 1)
         elif isinstance(value, str | int | float):
             yield name.casefold(), str(value)

@@ -290,8 +290,11 @@ def _menu_entries(looks: Sequence[ExploredPage]) -> dict[str, str]:
 
 
 def _menu_paths(looks: Sequence[ExploredPage]) -> set[str]:
-    """Return the paths to which menus lead: other pages have a link to them, and they have one to themselves."""
+    """Return the paths to which menus lead: other pages have a link to them, and they have one to themselves, or a menu that opens
+    in a landmark for all pages has it.
+    """
     shown: dict[str, set[str]] = defaultdict(set)
+    opened: set[str] = set()
     for look in looks:
         for offer in look.page.offers:
             if (
@@ -300,7 +303,9 @@ def _menu_paths(looks: Sequence[ExploredPage]) -> set[str]:
                 and origin_of(offer.href) == origin_of(look.page.url)
             ):
                 shown[path_of(offer.href)].add(path_of(look.page.url))
-    return {path for path, where in shown.items() if path in where and len(where) > LEAST_PLACES}
+                if look.page.layer == "menu" and offer.region.partition(":")[0] in SHARED:
+                    opened.add(path_of(offer.href))
+    return opened | {path for path, where in shown.items() if path in where and len(where) > LEAST_PLACES}
 
 
 def _linked_paths(looks: Sequence[ExploredPage]) -> set[str]:

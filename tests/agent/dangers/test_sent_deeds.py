@@ -45,6 +45,12 @@ DELETE = "mutation M { ok: deleteAccount(id: 1) { id } }"
         ("PATCH", "/boats/7", {"deleted_at": "2026-11-30"}, {}),
         ("POST", "/boats/7", "boat[name]=Skua&boat[_destroy]=1", {}),
         ("POST", "/admin/boats", "action=delete_selected&id=7", {}),
+        ("PURGE", "/boats/7", "", {}),
+        ("POST", "/soap", "<x/>", {"soapaction": '"urn:boats#DeleteAccount"'}),
+        ("POST", "/xmlrpc", "<methodCall><methodName>account.delete</methodName></methodCall>", {}),
+        ("POST", "/$batch", {"requests": [{"id": "1", "method": "DELETE", "url": "/boats/7"}]}, {}),
+        ("POST", "/batch", [{"method": "DELETE", "relative_url": "7"}], {}),
+        ("POST", "/graphql", {"query": "mutation { admin { users { deleteUser(id: 1) { id } } } }"}, {}),
         ("POST", "/graphql", {"query": DELETE}, {}),
         ("POST", "/graphql", {"query": "mutation{removeMembers}"}, {}),
         ("POST", "/graphql", {"query": "mutation { rename { id } customerDelete(id: 1) { id } }"}, {}),
@@ -106,6 +112,9 @@ def test_what_pays_and_sends_by_its_address_is_known(path, danger) -> None:
         ("POST", "/graphql", {"query": "query DeleteBoatPage { boat { id } }", "operationName": "DeleteBoatPage"}),
         ("POST", "/graphql", {"operationName": "CheckoutQuery", "extensions": {}}),
         ("POST", "/graphql", {"operationName": "DeletedItems"}),
+        ("POST", "/boats/search", {"filter": {"status": "deleted"}}),
+        ("POST", "/graphql", {"query": "mutation { updatePost(id: 1) { post { comments(first: 2) { deletedAt } } } }"}),
+        ("POST", "/$batch", {"requests": [{"method": "GET", "url": "/boats"}]}),
     ],
 )  # fmt: skip
 def test_what_keeps_and_finds_things_is_sent(method, path, body) -> None:

@@ -443,3 +443,30 @@ def test_what_is_numbered_like_a_row_is_not_what_a_screen_is_told_by(tmp_path: P
     screens = build_knowledge(seen.folder).knowledge.screens
     (mailbox,) = (screen for screen in screens.values() if screen.url and screen.url.endswith("/mails"))
     assert "mail-1" not in str(mailbox.state_signature)
+
+
+@pytest.mark.parametrize("landmark", ["nav", "div"])
+def test_two_lists_in_a_menu_that_opens_for_all_pages_are_never_of_one_kind(
+    tmp_path: Path, landmark: str
+) -> None:
+    seen = drawing(tmp_path)
+    bar = f"<{landmark}><button>Sales</button></{landmark}>"
+    entries = "".join(f"<a href='/{name}/list'>{name}</a>" for name in ("orders", "groups"))
+    seen.page("start", "/", f"{bar}<main><h1>Welcome</h1><p>Begin</p></main>", start=True)
+    opened = bar.replace("</button>", f"</button>{entries}")
+    seen.page(
+        "menu",
+        "/",
+        f"{opened}<main><h1>Welcome</h1><p>Begin</p></main>",
+        layer="menu",
+        behind="start",
+        openable=False,
+    )
+    for name, number in (("orders", 1), ("groups", 2)):
+        table = (
+            f"<table><tr><th>Name</th></tr><tr><td>{name} {number}</td></tr></table><button>Search</button>"
+        )
+        seen.page(name, f"/{name}/list", f"{bar}<main><h4>List of {name}</h4>{table}</main>")
+    screens = build_knowledge(seen.folder).screens
+    together = any({"orders", "groups"} <= set(pages) for pages in screens.values())
+    assert together is (landmark == "div")
