@@ -175,6 +175,23 @@ class ActPermissions:
         sentence names of those here and more, or beside one as its title and not within another text. `here`, `others`: the texts around it and
         around the others.
         """
+        lack = self._find_lack(here, others)
+        if lack is None:
+            return MAY
+        reason = f"{name!r} after {' '.join(here)!r}, though another one is after {lack!r}"
+        return self._ask(reason, ELSEWHERE, "")
+
+    def judge_name(self, name: str, others: Sequence[str]) -> ActJudgement:
+        """Return whether a control that does harm may be pressed among others that do the same to other things, by their names: one of
+        them may be called by all that the sentence names of this one's, and more.
+        """
+        lack = self._find_lack([name], [[each] for each in others])
+        if lack is None:
+            return MAY
+        return self._ask(f"{name!r}, though another one is called by {lack!r}", ELSEWHERE, "")
+
+    def _find_lack(self, here: Sequence[str], others: Sequence[Sequence[str]]) -> str | None:
+        """Return what the sentence names and another one has, besides all that it names of those here; None if none has."""
         plan = self.plan
         told = [*plan.evidence, *plan.entered, *self.values.values()]
         told += [each for pair in _QUOTED.findall(self.sentence) for each in pair]
@@ -184,10 +201,8 @@ class ActPermissions:
             more = self._weigh(named, other)
             lacks = [text for text, weight in more.items() if weight > has.get(text, 0)]
             if lacks and all(more.get(text, 0) >= weight for text, weight in has.items()):
-                told_here = " ".join(here)
-                reason = f"{name!r} after {told_here!r}, though another one is after {lacks[0]!r}"
-                return self._ask(reason, ELSEWHERE, "")
-        return MAY
+                return lacks[0]
+        return None
 
     def _weigh(self, named: AbstractSet[str], texts: Sequence[str]) -> dict[str, int]:
         """Return what of the sentence stands in these texts: 2 for what begins one, as a title does, and for one that the sentence has

@@ -15,6 +15,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
+from agent.dangers.danger_words import find_harm_in_words
 from agent.dangers.press_surroundings import read_surroundings
 from agent.errors import AgentError
 from agent.events import TaskEnded, TaskStarted
@@ -385,7 +386,17 @@ class SentenceRun:
         told = {
             at: self._cards.get(at, NO_CARD).texts or (places.get(at, ""),) for at in (element.at, *others)
         }
-        return self.permissions.judge_place(name, told[element.at], [told[at] for at in others])
+        judged = self.permissions.judge_place(name, told[element.at], [told[at] for at in others])
+        harm = find_harm_in_words(name)
+        if not judged.may or harm is None:
+            return judged
+        called = [
+            call_control(each)
+            for each in shown.index.interactive
+            if each.at != element.at and each.role == element.role and not each.behind
+        ]
+        same = [each for each in called if (does := find_harm_in_words(each)) and does[0] == harm[0]]
+        return self.permissions.judge_name(name, same)
 
     async def _ask_for(self, judged: ActJudgement) -> str:
         """Ask for a yes to what was not sent; return what the model is told: a yes counts for its next act."""

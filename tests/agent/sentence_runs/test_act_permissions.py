@@ -300,3 +300,14 @@ def test_an_entry_of_several_lines_is_named_by_one_of_them_and_a_button_by_all_i
 def test_an_icon_is_judged_by_what_the_markup_calls_it(deed, may):
     icon = control("", data_action=deed)._replace(icon="drawing 3905499673")
     assert judge(icon).may is may
+
+
+def test_what_is_deleted_is_what_the_sentence_names_though_deleting_is_allowed():
+    sentence = 'Delete the message "Your weekly call summary" from the inbox'
+    permissions = ActPermissions(sentence, SentencePlan(), {}, frozenset({"deletes"}))
+    meant, other = "Delete message: Your weekly call summary", "Delete message: Hindi pronunciation notes"
+    assert permissions.judge_name(meant, [other]).may
+    judged = permissions.judge_name(other, [meant])
+    assert not judged.may
+    assert judged.allow == "elsewhere"
+    assert permissions.judge_name("Delete message", [other]).may
