@@ -14,9 +14,11 @@ from rich.console import Console
 from rich.markup import escape
 
 from agent.inferencer import InferenceFailed, ModelInferencer
+from agent.redaction import REDACTED
 from agent.sentence_runs.sentence_variants import MOST, vary_sentence
 from agent.sentences.sentence_binding import BoundTask
 from kb_schema.run_records import RunResult
+from kb_schema.secret_fields import is_secret_name
 from kb_store import Stores
 from periplus.commands.synthesis_output import WorkflowRequest, make_workflow
 from periplus.errors import UserError
@@ -114,7 +116,7 @@ def confirm_sentence(
 ) -> None:
     """Show what a sentence means and ask whether to run it. Raises `UserError` if nobody can be asked.
 
-    `values`: all inputs of the task, with those of `--input`.
+    `values`: all inputs of the task, with those of `--input`. Those with the name of a secret are not shown.
     """
     if choice.job is not None:
         console.print("No task does it. The model's plan:", highlight=False)
@@ -124,7 +126,10 @@ def confirm_sentence(
         fix = "add --yes to run the plan"
     else:
         task_id = "" if choice.task is None else choice.task.task_id
-        command = format_command(BoundTask(task_id=task_id, name="", values=dict(values)))
+        shown: dict[str, str | list[str]] = {
+            name: REDACTED if is_secret_name(name) else value for name, value in values.items()
+        }
+        command = format_command(BoundTask(task_id=task_id, name="", values=shown))
         console.print(f"The sentence means: {escape(command)}", soft_wrap=True, highlight=False)
         fix = f"add --yes, or `{command}`"
     if yes:
