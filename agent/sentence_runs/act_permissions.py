@@ -86,6 +86,22 @@ NEUTRAL = frozenset(
     ]
 )
 """Words of controls that say nothing of what is done."""
+CONFIRMING = frozenset(
+    stem(each)
+    for each in (
+        "anyway",
+        "confirm",
+        "forever",
+        "item",
+        "ok",
+        "permanently",
+        "really",
+        "selected",
+        "sure",
+        "yes",
+    )
+)
+"""Words of buttons that agree to what was asked for."""
 STEPPING = frozenset(
     stem(each)
     for each in [
@@ -250,7 +266,12 @@ class ActPermissions:
         name = names[0] if names else ""
         harm = _find_harm(element, names, around)
         if harm is not None:
-            return self._ask(harm[1], harm[0], name)
+            judged = self._ask(harm[1], harm[0], name)
+            further = self._list_further(name, harm[0]) if judged.may else []
+            if further:
+                reason = f"the plan names another control for it than {name!r} ({', '.join(further)})"
+                return self._ask(reason, name, name)
+            return judged
         beside = "" if name else element.near.before.strip()
         if beside:  # a control without words
             return self._ask(f"the sentence does not imply to press what is after {beside!r}", beside, beside)
@@ -262,6 +283,16 @@ class ActPermissions:
         if (key in self._pressed or number <= self._opened.get(key, -1)) and not _content(name) <= STEPPING:
             return self._ask(f"{name!r} was pressed here already", REPEATS, name)
         return MAY
+
+    def _list_further(self, name: str, danger: str) -> list[str]:
+        """Return what a control that does harm is called beside what the sentence and the plan say, if the plan names one that does the
+        same: whoever allows deleting means that one.
+        """
+        planned = (find_harm_in_words(each) for each in self.plan.controls)
+        if not any(found is not None and found[0] == danger for found in planned):
+            return []
+        unsaid = _content(name) - self._implied() - NEUTRAL - CONFIRMING
+        return sorted(each for each in unsaid if find_harm_in_words(each) is None)
 
     def _names_entry(self, element: IndexedElement, card: ControlCard) -> bool:
         """Whether it is an entry of several texts, such as a card or a row, of which the sentence or plan has one whole, as its title.

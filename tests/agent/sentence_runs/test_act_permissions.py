@@ -311,3 +311,19 @@ def test_what_is_deleted_is_what_the_sentence_names_though_deleting_is_allowed()
     assert not judged.may
     assert judged.allow == "elsewhere"
     assert permissions.judge_name("Delete message", [other]).may
+
+
+@pytest.mark.parametrize(
+    ("pressed", "may"),
+    [
+        ("Delete message: Your weekly call summary", True),
+        ("Delete message: Spanish greeting for the renewals line", False),
+        ("Yes, delete it permanently", True),
+        ("Delete", True),
+    ],
+)
+def test_whoever_allows_deleting_means_what_the_plan_names(pressed: str, may: bool):
+    plan = SentencePlan(controls=["Inbox", "Delete message: Your weekly call summary"])
+    sentence = 'Delete the message "Your weekly call summary" from the inbox'
+    permissions = ActPermissions(sentence, plan, {}, frozenset({"deletes"}))
+    assert permissions.judge(control(pressed), "click", None, PAGE).may is may
