@@ -6,8 +6,9 @@ import json
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
-from playwright.async_api import Browser, Page
+from playwright.async_api import Browser, Page, async_playwright
 
+from agent.browser.launch import LaunchSettings, launch
 from agent.exploration.requests.request_guard import RequestGuard
 from tests.agent.exploration.small_site import Answer, SmallSite, html, small_site
 from tests.support.trap_site.running import TrapSite, trap_site
@@ -199,7 +200,8 @@ async def test_a_page_opens_no_windows_by_itself(browser: Browser, way: str) -> 
     assert site.asked["GET /w"] == 0
 
 
-async def test_frames_of_another_site_and_workers_are_judged(browser: Browser) -> None:
+@pytest.mark.parametrize("flags", [(), ("--site-per-process",)], ids=["shared", "own process"])
+async def test_frames_of_another_site_and_workers_are_judged(flags: tuple[str, ...]) -> None:
     sends = "fetch('/sent', {method: 'POST'}).catch(() => 0).then(() => fetch('/after'))"
     work = Answer(f"{sends}.then(() => postMessage(1))", headers={"Content-Type": "text/javascript"})
     page_html = (
@@ -210,12 +212,14 @@ async def test_frames_of_another_site_and_workers_are_judged(browser: Browser) -
     )
     frame = f"<script>{sends}.then(() => parent.postMessage(1, '*'))</script>"
     with small_site({"/": page_html, "/frame": frame, "/work.js": work, "*": "Any"}) as site:
-        page, guard = await opened(browser, site)
-        await page.get_by_text("worked").wait_for()
-        await page.get_by_text("framed").wait_for()
-        assert {each.method for each in guard.stopped} == {"POST"}
-        assert {each.url.split(":")[1] for each in guard.stopped} == {"//127.0.0.1", "//localhost"}
-        await page.context.close()
+        async with async_playwright() as playwright:
+            started = await launch(playwright, settings=LaunchSettings(extra_args=flags))
+            page, guard = await opened(started, site)
+            await page.get_by_text("worked").wait_for()
+            await page.get_by_text("framed").wait_for()
+            assert {each.method for each in guard.stopped} == {"POST"}
+            assert {each.url.split(":")[1] for each in guard.stopped} == {"//127.0.0.1", "//localhost"}
+            await started.close()
     assert site.asked["POST /sent"] == 0
 
 
