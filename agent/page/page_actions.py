@@ -14,7 +14,7 @@ import re
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -70,7 +70,7 @@ from agent.page.secret_typing import type_secret
 from agent.page.typed_texts import ShownText
 from kb_schema.action_calls import DropPlace, Modifier, Place
 from kb_schema.action_types import ACTION_TYPES, ActionType, action_type
-from kb_schema.selectors import Selector
+from kb_schema.selectors import Selector, ValueStrategy
 
 NAVIGATION_TIMEOUT_MS = 30_000.0
 OPTION_TIMEOUT_S = 2.0
@@ -506,11 +506,38 @@ async def _select_option(order: ActionOrder) -> None:
     )
     if said["gone"]:
         raise ElementVanished("it left the page after it was judged")
+    if said.get("widget") and len(order.texts) == 1:
+        await _choose_in_widget(order, order.texts[0], said["problem"])
+        return
     if said.get("missing"):
         there = tuple(said["there"])
         raise OptionMissing(order.action, said["problem"], said["missing"], there, target=judged.description)
     if said["problem"] is not None:
         raise ActionFailed(order.action, said["problem"], target=judged.description)
+
+
+async def _choose_in_widget(order: ActionOrder, text: str, why: str) -> None:
+    """Choose as a person does where a widget stands for a hidden list and does not follow it: open it, press the option.
+
+    `why`: what the widget shows instead. Raises `ActionFailed` if the option is not offered once, or is not shown afterwards.
+    """
+    request = replace(order.request, action="click", value=None)
+    await act_on_element(order.page, request)
+    offered = await _ask_widget(order, "widgetOption", text)
+    if offered["path"] is None:
+        await order.page.keyboard.press("Escape")
+        reason = f"{why}, and offers {json.dumps(text)} {offered['found']} times when it is opened"
+        raise ActionFailed(order.action, reason, target=order.judged.description)
+    option = Selector(strategies=(ValueStrategy(type="css", value=offered["path"]),))
+    await act_on_element(order.page, replace(request, selector=option, identity=None))
+    if not await _ask_widget(order, "widgetChose", text):
+        raise ActionFailed(
+            order.action, f"{why}, also after its option was pressed", target=order.judged.description
+        )
+
+
+async def _ask_widget(order: ActionOrder, question: str, text: str) -> Any:
+    return await in_page_library.call(order.page, question, order.judged.token, text, OPTION_TIMEOUT_S * 1000)
 
 
 @register_performer("check", intent="press")

@@ -18,10 +18,12 @@ from loaders.exploration_import.draft_routes import (
     StateOpeners,
     choose_route,
     find_routes,
+    is_asking_for_row,
     is_search,
     is_untold,
 )
 from loaders.exploration_import.drawn_lists import list_choices
+from loaders.exploration_import.form_tasks import sends_form
 from loaders.exploration_import.observed_transitions import PlacedControl
 from loaders.exploration_import.readable_ids import make_unique_id, to_id_words
 from loaders.exploration_import.screen_controls import ScreenControl, is_named_switch
@@ -81,7 +83,8 @@ def draft_control_tasks(
         fields = sorted(
             {each.element.element_id for each in (*form.fields, *(each.opener for each in form.lists))}
         )
-        key = (name, form.button.element.element_id, *asked_by, begins, *fields)
+        of_row = str(is_asking_for_row(form.route))
+        key = (name, form.button.element.element_id, *asked_by, begins, of_row, *fields)
         if key in drafted:
             continue  # the same control of another state of the page
         drafted.add(key)
@@ -112,12 +115,12 @@ class _Offered:
         self._routes, self._beside, self._lists, self._idle = routes, beside, lists, idle
         self._states = StateOpeners(openings)
         self._by_screen: dict[str, list[PlacedControl]] = defaultdict(list)
-        sent = {_get_form(each) for each in placed if _is_button(each)}
+        sent = _list_sent_forms(placed)
         for each in placed:
             screen_id = each.screen.screen_id
             free = each.control.offer.href is None and (
                 each.control.offer.form is None or _get_form(each) not in sent
-            )  # the button of a dialog is often outside of its form
+            )
             onward = (screen_id, each.element.element_id) in leading and not _COPIES.match(
                 each.control.called
             )
@@ -260,6 +263,15 @@ def _list_dialogs(
 
 def _get_form(each: PlacedControl) -> tuple[str, str | None, int | None]:
     return each.screen.screen_id, each.control.offer.form, each.control.offer.form_number
+
+
+def _list_sent_forms(placed: Sequence[PlacedControl]) -> set[tuple[str, str | None, int | None]]:
+    """Return the forms with a button that sends them. That of a dialog is often outside of its form, beside which the form's other
+    buttons only fill something in.
+    """
+    buttons = list(filter(_is_button, placed))
+    outside = {each.screen.screen_id for each in buttons if each.screen.layer and not each.control.offer.form}
+    return {_get_form(each) for each in buttons if sends_form(each) or each.screen.screen_id not in outside}
 
 
 def _is_button(each: PlacedControl) -> bool:

@@ -44,15 +44,22 @@ def find_routes(
     for each in placed:
         if is_search(each):
             fields.setdefault(each.screen.screen_id, each)
-    for (from_screen, to_screen), controls in together.items():
-        controls.sort(key=lambda each: ROW not in each.element.selector.required_context)
-        search = fields.get(from_screen) if ROW in controls[0].element.selector.required_context else None
-        others = _list_others(controls)
-        if others or not is_untold(controls[0]):
-            onward[from_screen].append(RouteStep(controls[0], to_screen, others, search))
-    routes: dict[str, list[Route]] = {name: [()] for name, url in screens.items() if url}
     shown = {each.screen.screen_id: each.screen for each in placed}
     many = {name for name, screen in shown.items() if _shows_one_of_many(screen)}
+    for (from_screen, to_screen), controls in together.items():
+        layer = to_screen not in shown or bool(shown[to_screen].layer)
+        asking = [each for each in controls if ROW in each.element.selector.required_context]
+        plain = [each for each in controls if each not in asking]
+        groups = [asking, plain] if layer or to_screen in many else [plain, asking]
+        found = [each for each in groups if each]
+        for group in (
+            found if layer else found[:1]
+        ):  # one dialog may be for a new thing, and for that of a row
+            search = fields.get(from_screen) if group is asking else None
+            others = _list_others(group)
+            if others or not is_untold(group[0]):
+                onward[from_screen].append(RouteStep(group[0], to_screen, others, search))
+    routes: dict[str, list[Route]] = {name: [()] for name, url in screens.items() if url}
     at_once = list(routes)
     while at_once:
         steps = [(at, step) for at in at_once for step in onward[at] if len(routes[at][0]) < LONGEST_ROUTE]
@@ -123,28 +130,31 @@ class StateOpeners:
         self._openers = {
             page: opener for opener, to_screen, page in openings if opener.screen.screen_id == to_screen
         }
+        self._entries = {page for opener, to_screen, page in openings if opener.screen.screen_id != to_screen}
 
     def find_steps(self, each: PlacedControl) -> Route | None:
         """Return the steps, none for what its screen always has. None: nothing is known to lead there, or only something of the
         first row.
         """
-        if not _is_of_state(each):
+        if not self._is_of_state(each):
             return ()
         opener = self._find(each)
         return None if opener is None or is_untold(opener) else (RouteStep(opener, each.screen.screen_id),)
 
     def shows_one_row(self, each: PlacedControl) -> bool:
         """Return whether only something of the first row leads to a control."""
-        opener = self._find(each) if _is_of_state(each) else None
+        opener = self._find(each) if self._is_of_state(each) else None
         return opener is not None and is_untold(opener)
 
     def _find(self, each: PlacedControl) -> PlacedControl | None:
         pages = (look.page_id for look, _ in each.control.seen)
         return next((self._openers[page] for page in pages if page in self._openers), None)
 
-
-def _is_of_state(each: PlacedControl) -> bool:
-    return not each.screen.layer and all(look.page.layer for look, _ in each.control.seen)
+    def _is_of_state(self, each: PlacedControl) -> bool:
+        """Whether nothing but a control of its own screen led to a page that has it."""
+        if each.screen.layer or any(look.page_id in self._entries for look, _ in each.control.seen):
+            return False
+        return all(look.page.layer for look, _ in each.control.seen)
 
 
 def _is_another(step: RouteStep, before: Route, known: Sequence[Route]) -> bool:

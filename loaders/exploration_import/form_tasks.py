@@ -120,10 +120,9 @@ def draft_tasks(
     routes = find_routes({each.screen.screen_id: each.screen.url for each in placed}, arrivals, placed)
     states = StateOpeners(openings)
     known = (
-        _with_state(
-            form if form.url else _with_entry(form, placed, addresses) or _with_route(form, routes), states
-        )
+        _with_state(led, states)
         for form in _list_distinct(forms)
+        for led in ([form] if form.url else _list_led(form, placed, addresses, routes))
     )
     for form in known:
         if form is None:
@@ -176,15 +175,15 @@ def _list_fields(controls: Sequence[PlacedControl]) -> tuple[PlacedControl, ...]
 
 def _find_button(controls: Sequence[PlacedControl]) -> PlacedControl | None:
     """Return the button that sends a form: not the one for a preview, or to delete what it shows."""
-    buttons = [
-        each
-        for each in controls
-        if action_of(each) == "click"
-        and each.control.offer.href is None
-        and (each.control.offer.kind in _SENDING_KINDS or each.control.offer.danger == "submits")
-    ]
-    sending = [each for each in buttons if not _OTHER_BUTTON.search(each.control.called)]
-    return next(iter(sending), None)
+    sending = (each for each in controls if sends_form(each))
+    return next((each for each in sending if not _OTHER_BUTTON.search(each.control.called)), None)
+
+
+def sends_form(each: PlacedControl) -> bool:
+    """Whether a control sends the form in which it is, by its kind or by what was found of it."""
+    offer = each.control.offer
+    sends = offer.kind in _SENDING_KINDS or offer.danger == "submits"
+    return action_of(each) == "click" and offer.href is None and sends
 
 
 def _list_distinct(forms: Sequence[DraftForm]) -> Iterator[DraftForm]:
@@ -228,15 +227,28 @@ def _with_entry(
     return None
 
 
-def _with_route(form: DraftForm, routes: Mapping[str, Sequence[Route]]) -> DraftForm | None:
-    """Return a form with the controls that led to its screen; None if they do not say which of many things it shows.
+def _list_led(
+    form: DraftForm,
+    placed: Sequence[PlacedControl],
+    addresses: ScreenAddresses,
+    routes: Mapping[str, Sequence[Route]],
+) -> list[DraftForm]:
+    """Return a form of a screen without an address with what leads there; none if that does not say which of many things it shows.
 
-    What makes a new thing belongs to no row, if it can be reached without one.
+    What makes a new thing belongs to no row, if it can be reached without one. A dialog that is opened from a row and without
+    one is for both.
     """
+    entry = _with_entry(form, placed, addresses)
+    if entry is not None:
+        return [entry]
     found = routes.get(form.screen_id, ())
-    plain = (each for each in found if each and not is_asking_for_row(each))
-    route = (next(plain, None) if form.creates else None) or choose_route(found, form.button.screen)
-    return replace(form, route=route) if route else None
+    plain = next((each for each in found if each and not is_asking_for_row(each)), None)
+    if form.creates and plain is not None:
+        return [replace(form, route=plain)]
+    route = choose_route(found, form.button.screen)
+    both = form.button.screen.layer and route is not None and plain is not None and is_asking_for_row(route)
+    led = [route, plain] if both else [route]
+    return [replace(form, route=each) for each in led if each]
 
 
 def _with_state(form: DraftForm | None, states: StateOpeners) -> DraftForm | None:

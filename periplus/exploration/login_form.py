@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from urllib.parse import urlsplit
 
 from playwright.async_api import Browser, Page, StorageState
 from playwright.async_api import Error as PlaywrightError
@@ -12,6 +14,7 @@ from agent.exploration.pages.page_observation import PageObservation, list_offer
 from agent.exploration.requests.request_guard import RequestGuard
 from agent.exploration.tab.exploration_tab import AttemptResult, ExplorationTab
 from kb_schema.explorations import Offer
+from kb_schema.secret_fields import is_secret_name
 from kb_schema.selectors import ValueStrategy
 from kb_schema.url_patterns import origin_of
 from periplus.errors import UserError
@@ -23,19 +26,33 @@ MOST_OFFERS = 80
 PAGE_S = 20.0
 LATE_FORM_MS = 10_000
 """Milliseconds that are waited for the first field of a page that has none yet."""
+MOST_WAYS = 3
+"""Links and buttons that are tried to find the login form."""
 _BUTTONS = frozenset({"submit", "image"})
+_USER_KINDS = frozenset({"email", "text", ""})
+_SIGN_IN = re.compile(
+    r"\b(log ?in|log ?on|sign ?in|anmelden|einloggen|(se )?connecter|connexion|iniciar sesi[oó]n|entrar|acceder|accedi|"
+    r"inloggen|logga in|logg inn|log ind|kirjaudu|zaloguj|p[rř]ihl[aá]sit|войти|увійти)\b|登录|登入|ログイン|로그인|تسجيل الدخول|התחבר"
+)
+_SIGN_IN_PATH = re.compile(r"log[-_]?in|log[-_]?on|sign[-_]?in|/sessions?\b|/auth", re.IGNORECASE)
 
 
 async def sign_in_by_form(browser: Browser, url: str, inputs: Mapping[str, str]) -> StorageState:
-    """Sign in and return the storage state. Raises `UserError` if signing in fails."""
+    """Sign in and return the storage state. Raises `UserError` if signing in fails.
+
+    `url` may be a page that leads to the form. Inputs for which no form has a field are left alone: they are for what comes
+    after signing in.
+    """
     async with open_fresh_context(browser) as context:
         tab = ExplorationTab(context, RequestGuard([origin_of(url)]), PAGE_S)
         arrival = await tab.open(url)
         left = dict(inputs)
-        for _ in range(MOST_STEPS):
+        for at in range(MOST_STEPS):
             look = _require_page_index(arrival, url)
-            if not look.asks_to_sign_in and not left:
+            if at > 0 and not look.asks_to_sign_in and not await _asks_for_more(tab, look, left):
                 break
+            if at == 0:
+                look = await _go_to_form(tab, look, left)
             arrival = await _submit_one_form(tab, look, left)
         if _require_page_index(arrival, url).asks_to_sign_in:
             raise UserError(
@@ -43,6 +60,40 @@ async def sign_in_by_form(browser: Browser, url: str, inputs: Mapping[str, str])
                 fix="check the values of --input",
             )
         return await context.storage_state()
+
+
+async def _go_to_form(
+    tab: ExplorationTab, look: PageObservation, inputs: Mapping[str, str]
+) -> PageObservation:
+    """Return the page if it is a login page, else the one to which a link or button of it leads, else the page.
+
+    A page that asks for the user name alone is one by its address; a field elsewhere may be that of a newsletter.
+    """
+    if look.asks_to_sign_in:
+        return look
+    offers, filled = await _find_fields(await tab.page(), look, inputs)
+    if filled and _SIGN_IN_PATH.search(urlsplit(look.url).path):
+        return look
+    for offer in find_sign_in_controls(offers)[:MOST_WAYS]:
+        arrival = await tab.use(offer, look)
+        if arrival.look is not None and arrival.look.asks_to_sign_in:
+            return arrival.look
+        look = (await tab.open(look.url)).look or look
+    return look
+
+
+async def _asks_for_more(tab: ExplorationTab, look: PageObservation, left: Mapping[str, str]) -> bool:
+    """Whether the page after a form has fields for secrets that are left, as for a password or a code."""
+    secrets = [name for name in left if is_secret_name(name)]
+    return bool(secrets) and bool((await _find_fields(await tab.page(), look, secrets))[1])
+
+
+def find_sign_in_controls(offers: Sequence[Offer]) -> list[Offer]:
+    """Return the links and buttons that say by their words, or else by their address, that they lead to a login form."""
+    ways = [each for each in offers if each.action_type == "click" and each.kind not in _BUTTONS]
+    said = [each for each in ways if _SIGN_IN.search(_normalize_text(each.label or each.name))]
+    led = [each for each in ways if each.href is not None and _SIGN_IN_PATH.search(urlsplit(each.href).path)]
+    return [*said, *(each for each in led if each not in said)]
 
 
 async def _submit_one_form(tab: ExplorationTab, look: PageObservation, left: dict[str, str]) -> AttemptResult:
@@ -76,30 +127,42 @@ async def _find_fields(
 ) -> tuple[Sequence[Offer], list[tuple[str, Offer]]]:
     """Return the controls of the page, and the field for each name that has one."""
     offers = await list_offers(page, look, most=MOST_OFFERS, origins=[origin_of(look.url)], allowed=())
-    return offers, [(name, field) for name in names if (field := find_field(name, offers)) is not None]
+    found = find_fields(names, offers)
+    return offers, sorted(found.items(), key=lambda each: offers.index(each[1]))
 
 
-def find_field(name: str, offers: Sequence[Offer]) -> Offer | None:
-    """Return the field for an input's name: an equal label, a password field, a label that contains it, or the field for
-    the user name.
+def find_fields(names: Iterable[str], offers: Sequence[Offer]) -> dict[str, Offer]:
+    """Return the field for each input's name that has one; no field has two.
+
+    By falling certainty: an equal label or technical name, a password field, a label that contains the name, the field for the
+    user name.
     """
     fields = [offer for offer in offers if offer.action_type == "fill" and offer.selector is not None]
-    wanted = _normalize_text(name)
-    exact = [field for field in fields if wanted in _list_field_names(field)]
-    if exact:
-        return exact[0]
     secret = [field for field in fields if field.kind == "password"]
-    if "pass" in wanted and secret:
-        return secret[0]
-    named = [field for field in fields if any(wanted in said for said in _list_field_names(field))]
-    if named:
-        return named[0]
-    beside = [
-        field
-        for field in fields
-        if field.kind in ("email", "text", "") and secret and field.form == secret[0].form
-    ]
-    return beside[0] if len(beside) == 1 else None
+    form = secret[0].form if secret else None
+    users = [field for field in fields if field.kind in _USER_KINDS and secret and field.form == form]
+
+    def find_exact(wanted: str) -> list[Offer]:
+        return [field for field in fields if wanted in _list_field_names(field)]
+
+    def find_password(wanted: str) -> list[Offer]:
+        return secret if "pass" in wanted else []
+
+    def find_named(wanted: str) -> list[Offer]:
+        return [field for field in fields if any(wanted in said for said in _list_field_names(field))]
+
+    def find_user(_: str) -> list[Offer]:
+        return users if len(users) == 1 else []
+
+    found: dict[str, Offer] = {}
+    for rule in (find_exact, find_password, find_named, find_user):
+        for name in names:
+            if name in found:
+                continue
+            free = [field for field in rule(_normalize_text(name)) if field not in found.values()]
+            if free:
+                found[name] = free[0]
+    return found
 
 
 def find_submit_button(field: Offer, offers: Sequence[Offer]) -> Offer | None:

@@ -1,4 +1,4 @@
-"""Signing in with a form that the application draws some time after its page has loaded."""
+"""Signing in with a form that comes late, or to which a page leads, or beside inputs that are for something else."""
 
 from __future__ import annotations
 
@@ -28,3 +28,20 @@ async def test_a_page_without_a_form_says_so(browser: Browser, monkeypatch: pyte
     told = pytest.raises(UserError, match="no login form was found for name, password")
     with small_site({"/": "<h1>Nothing here</h1>"}) as site, told:
         await sign_in_by_form(browser, f"{site.url}/", ACCOUNT)
+
+
+ENTRY = '<h1>The quay</h1><a href="/boats">Boats</a><a href="/account/enter">Log in</a><form><input name="name"></form>'
+TITLE = "<h1>Welcome</h1><form method=post action=/boats><label>Title <input name=title></label><button>Save</button></form>"
+
+
+async def test_the_page_that_leads_to_the_form_is_enough_and_other_inputs_are_left_alone(
+    browser: Browser,
+) -> None:
+    signed_in = Answer(TITLE, headers={"Set-Cookie": "session=1; Path=/"})
+    with small_site(
+        {"/": ENTRY, "/account/enter": FORM, "/in": signed_in, "/boats": "<h1>Boats</h1>"}
+    ) as site:
+        state = await sign_in_by_form(browser, f"{site.url}/", {"title": "Skua", **ACCOUNT})
+        assert site.asked["POST /in"] == 1
+        assert site.asked["POST /boats"] == 0
+        assert [each["name"] for each in state["cookies"]] == ["session"]

@@ -91,9 +91,14 @@ def _follow(task: Task, used: Sequence[UsedControl]) -> tuple[int, ChosenDraft] 
     covered = [_cover(each, steps, values, pressed) for each in used]
     if not covered or not covered[-1]:
         return None
-    opening = {step.step_id for _, step in steps if step.type == "navigation" and not step.skip_when}
+    alike = {element.element_id for each in used for element, given in each.elements if not given}
+    opening = {
+        step.step_id
+        for _, step in steps
+        if step.type == "navigation" and not step.skip_when and step.action.target not in alike
+    }
     if opening - pressed:
-        return None  # it would open another one than the person did
+        return None  # it would open another one than the person did: a menu's entry is the same on each of its pages
     first = covered.index(True)
     if not all(covered[first:]):
         return None
@@ -141,7 +146,9 @@ def _cover(
 
 
 def _toggles_back(each: UsedControl) -> str:
-    """Return what the person did not do with a check box: `check` if it was checked before."""
+    """Return what the person did not do with a check box: `check` if it was checked before; nothing of a radio button."""
+    if each.control is not None and each.control.get("type") == "radio":
+        return ""
     checked = "" if each.control is None else each.control.get(CHECKED_ATTRIBUTE)
     return {"true": "check", "false": "uncheck"}.get(checked or "", "")
 

@@ -156,8 +156,9 @@ function shown(el, look) {
 
 // -- visible -------------------------------------------------------------------------------------
 
-/** What stands for a hidden file field, checkbox or radio button: its visible label or trigger. */
+/** What stands for a hidden list, file field, checkbox or radio button: its widget, visible label or trigger. */
 function visibleStandIn(el, look) {
+  if (tagOf(el) === "select") return widgetOf(el, look);
   if (tagOf(el) !== "input" || !(el.type === "file" || isToggle(el))) return null;
   const label = labelsOf(el).find((node) => visible(node, look));
   if (label || el.type !== "file") return label || null;

@@ -15,6 +15,11 @@ function coverRule(el) {
   for (const name of ["id", "name", "data-testid", "data-qa", "aria-label", "placeholder"]) {
     if (attr(el, name)) return `${tag}[${name}=${quoted(attr(el, name))}]`;
   }
+  return pathTo(el);
+}
+
+/** CSS that finds an element by its place in its root. */
+function pathTo(el) {
   const path = [];
   for (let at = el; at && isElement(at); at = at.parentElement) {
     const place = at.parentNode ? [...at.parentNode.children].indexOf(at) + 1 : 1;

@@ -14,6 +14,8 @@ const library = Object.freeze({
   },
   prepareTyping: (token) => json(prepareTyping(token)),
   choose: async (token, wantedJson, timeoutMs) => json(await choose(take(token), JSON.parse(wantedJson), timeoutMs)),
+  widgetOption: async (token, wanted, timeoutMs) => json(await widgetOption(take(token), wanted, timeoutMs)),
+  widgetChose: async (token, wanted, timeoutMs) => json(await widgetChose(take(token), wanted, timeoutMs)),
   outcome: async (token, wanted, timeoutMs, text = "") => json(await outcome(token, wanted, timeoutMs, text)),
   selectTyped: () => json(selectTyped()),
   commitTyped: (text) => json(commitTyped(text)),

@@ -627,3 +627,68 @@ def test_a_button_that_does_nothing_is_no_task(tmp_path: Path, outcome: str):
     seen.went("manual", "Remove", "manual" if outcome == "stayed" else None, outcome)
     drafted = build_knowledge(seen.folder).knowledge.tasks
     assert bool(drafted) is (outcome == "refused")
+
+
+BERTHS = "".join(f"<li><b>{name}</b><button class=edit>Edit</button></li>" for name in ("North", "South"))
+BERTH_PAGE = f"<main><h1>Berths</h1><button>Add berth</button><ul>{BERTHS}</ul></main>"
+BERTH_BOX = "<div class=modal><h2>Berth</h2><input aria-label='Depth'><button>Save</button></div>"
+
+
+def _box(seen: Drawing, page_id: str, page: str, box: str, path: str = "/berths") -> None:
+    drawn = seen.page(page_id, path, page + box, "Berths", layer="dialog", openable=False, behind="berths")
+    saving = drawn.offers[-1].model_copy(update={"danger": "submits"})
+    seen.folder.add_page(
+        drawn.model_copy(update={"offers": (*drawn.offers[-box.count("<in") - 1 : -1], saving)})
+    )
+
+
+def test_a_dialog_that_is_opened_from_a_row_and_without_one_is_for_both(tmp_path: Path):
+    seen = drawing(tmp_path)
+    first = seen.page("berths", "/berths", BERTH_PAGE, "Berths", start=True)
+    _box(seen, "adding", BERTH_PAGE, BERTH_BOX)
+    _box(seen, "editing", BERTH_PAGE, BERTH_BOX)
+    seen.went("berths", "Add berth", "adding")
+    edit = next(each for each in first.offers if each.name == "Edit")
+    seen.tried("berths", "editing", offer_id=edit.offer_id)
+    tasks = build_knowledge(seen.folder).knowledge.tasks.values()
+    assert sorted(sorted(spec.name for spec in task.io_spec.inputs) for task in tasks) == [
+        ["berth_row", "depth"],
+        ["depth"],
+    ]
+
+
+def test_the_button_of_a_dialog_sends_the_form_beside_it_whose_buttons_only_fill_something_in(tmp_path: Path):
+    seen = drawing(tmp_path)
+    page = "<main><h1>Credit</h1><button>Pay</button></main>"
+    seen.page("credit", "/credit", page, "Credit", start=True)
+    box = (
+        "<div class=modal><h2>Pay now</h2><form action=/credit><input name=amount aria-label='Amount'>"
+        "<button type=button>All of it</button></form><button>Make payment</button></div>"
+    )
+    drawn = seen.page("box", "/credit", page + box, "Credit", layer="dialog", openable=False, behind="credit")
+    paying = drawn.offers[-1].model_copy(update={"danger": "pays"})
+    seen.folder.add_page(drawn.model_copy(update={"offers": (*drawn.offers[-3:-1], paying)}))
+    seen.went("credit", "Pay", "box")
+    (task,) = build_knowledge(seen.folder).knowledge.tasks.values()
+    assert (task.name, [spec.name for spec in task.io_spec.inputs]) == ("Make payment", ["amount"])
+
+
+def test_what_a_dialog_has_when_it_opens_needs_nothing_pressed_in_it(tmp_path: Path):
+    seen = drawing(tmp_path)
+    page = "<main><h1>Patient</h1><button>Sharing</button></main>"
+    seen.page("patient", "/patient", page, "Patient", start=True)
+    box = "<main><h1>Sharing</h1><div class=modal><h2>Sharing</h2><input aria-label='Phone'><button>Level 1</button><button>Invite again</button></div></main>"
+
+    def show(page_id: str, layer: str) -> None:
+        drawn = seen.page(page_id, "/patient?share", box, "Sharing", layer=layer, openable=False, behind="patient")  # fmt: skip
+        sending = drawn.offers[-1].model_copy(update={"danger": "submits"})
+        seen.folder.add_page(drawn.model_copy(update={"offers": (*drawn.offers[-3:-1], sending)}))
+
+    show("opened", "dialog")
+    show("chosen", "menu")
+    seen.went("patient", "Sharing", "opened")
+    seen.went("opened", "Level 1", "chosen")
+    tasks = [task for task in build_knowledge(seen.folder).knowledge.tasks.values() if "phone" in str(task)]
+    assert [[step.step_id for step in task.ordered_steps][:3] for task in tasks] == [
+        ["open", "choose_row", "set_phone"]
+    ]

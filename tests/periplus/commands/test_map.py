@@ -23,7 +23,7 @@ from kb_schema.explorations import Exploration, Offer
 from loaders import read_knowledge_folder
 from periplus.commands.map import app
 from periplus.errors import UserError
-from periplus.exploration.login_form import find_field, find_submit_button
+from periplus.exploration.login_form import find_fields, find_sign_in_controls, find_submit_button
 from periplus.exploration.map_folder import MapFolder, find_map_folder
 from periplus.exploration.map_view import MapView
 from periplus.exploration.sign_in_methods import sign_in_by_storage_state
@@ -255,10 +255,10 @@ def test_inputs_find_their_fields_by_what_they_are() -> None:
     mail, word = offer(1, "Email address", "email"), offer(2, "Kennwort", "password")
     button, other = offer(3, "Go on", "submit", "click"), offer(4, "Show", "button", "click")
     page = [search, mail, word, other, button]
-    assert find_field("email", page) == mail
-    assert find_field("user", page) == mail  # who it is, beside the password
-    assert find_field("password", page) == word
-    assert find_field("otp", [search]) is None
+    assert find_fields(["email", "password"], page) == {"email": mail, "password": word}
+    assert find_fields(["user"], page) == {"user": mail}  # who it is, beside the password
+    assert find_fields(["title", "email", "password"], page) == {"email": mail, "password": word}
+    assert find_fields(["otp"], [search]) == {}
     assert find_submit_button(word, page) == button
 
 
@@ -267,9 +267,18 @@ def test_of_two_forms_the_fields_that_are_named_are_meant() -> None:
     user = offer(2, "Email address", "text", selector={"type": "id", "value": "login-username"})
     word = offer(3, "Password", "password", selector={"type": "id", "value": "login-password"})
     page = [register, user, word]
-    assert find_field("login-username", page) == user
-    assert find_field("login_password", page) == word
-    assert find_field("password", page) == register
+    assert find_fields(["login-username", "login_password"], page) == {
+        "login-username": user,
+        "login_password": word,
+    }
+    assert find_fields(["password"], page) == {"password": register}
+
+
+def test_links_and_buttons_to_a_login_form_are_known_by_words_and_by_addresses() -> None:
+    said = offer(1, "Sign in", "button", "click")
+    led = offer(2, "My account", "link", "click", href="https://quay.example/users/sign_in")
+    page = [offer(0, "Boats", "link", "click", href="https://quay.example/boats"), led, said]
+    assert find_sign_in_controls([*page, offer(3, "Log in", "submit", "click")]) == [said, led]
 
 
 def test_what_is_gone_on_with_is_asked_as_it_was_where_nothing_else_is_given(tmp_path: Path) -> None:

@@ -1,0 +1,57 @@
+"""Choosing from lists that a script hid, and for which it drew widgets of its own, as Select2 and its likes do."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent.page.errors import ActionFailed, GateFailed
+from agent.page.page_actions import perform_action
+from kb_schema.selectors import css
+from tests.support.pages import show
+
+TUCKED = "position:absolute;width:1px;height:1px;overflow:hidden;clip:rect(0 0 0 0)"
+OPTIONS = "<option>Retail<option>Wholesale<option>Export"
+PAGE = f"""<!doctype html><title>Customers</title><style>.w {{ display:inline-block;width:200px;background:#eee }} .drop {{ position:absolute;background:#fff }}</style>
+<div><select id=follows style="{TUCKED}">{OPTIONS}</select><span class=w><span role=combobox tabindex=0>Retail</span></span></div>
+<div><select id=pressed style="display:none">{OPTIONS}</select><div class=w><a tabindex=0>Retail</a></div></div>
+<div><select id=kept style="display:none"><option>Retail</select><div class=w><a tabindex=0>Retail</a></div></div>
+<div><select id=deaf style="display:none">{OPTIONS}</select><div class=w><a tabindex=0>Retail</a></div></div>
+<div style="position:relative;height:40px"><select id=covered>{OPTIONS}</select><div class=w style="position:absolute;left:0;top:0">Sorry, closed</div></div>
+<table><tr><td>Wholesale</table>
+<script>
+const shownBeside = (id) => document.querySelector(`#${{id}} + .w`).firstElementChild;
+follows.addEventListener("change", () => {{ shownBeside("follows").textContent = follows.value }});
+for (const list of [pressed, kept]) shownBeside(list.id).parentElement.addEventListener("click", () => {{
+  const drop = document.body.appendChild(document.createElement("ul"));
+  drop.className = "drop";
+  for (const word of ["Retail", "Wholesale", "Export"]) drop.append(Object.assign(document.createElement("li"), {{
+    textContent: word,
+    onclick: () => {{
+      if (![...list.options].some((option) => option.value === word)) list.append(new Option(word));
+      list.value = word; shownBeside(list.id).textContent = word; drop.remove();
+    }},
+  }}));
+}});
+</script>"""
+
+
+@pytest.mark.parametrize("name", ["follows", "pressed", "kept"])
+async def test_the_list_and_what_is_shown_for_it_have_the_choice(page, name):
+    await show(page, PAGE, "/customers")
+    await perform_action(page, "select_option", selector=css(f"#{name}"), value="Wholesale", timeout_s=2)
+    assert await page.locator(f"#{name}").input_value() == "Wholesale"
+    assert await page.locator(f"#{name} + .w").inner_text() == "Wholesale"
+    assert await page.locator(".drop").count() == 0
+
+
+async def test_a_choice_that_the_widget_does_not_show_is_taken_back(page):
+    await show(page, PAGE, "/customers")
+    with pytest.raises(ActionFailed, match='shows "Retail" all the same, and offers "Wholesale" 0 times'):
+        await perform_action(page, "select_option", selector=css("#deaf"), value="Wholesale", timeout_s=2)
+    assert await page.locator("#deaf").input_value() == "Retail"
+
+
+async def test_a_list_under_something_else_is_covered(page):
+    await show(page, PAGE, "/customers")
+    with pytest.raises(GateFailed, match="covered by"):
+        await perform_action(page, "select_option", selector=css("#covered"), value="Wholesale", timeout_s=1)
