@@ -114,6 +114,8 @@ class RefusalSign(StrEnum):
     ANSWER = "answer"
     NATIVE = "native"
     FIELDS = "fields"
+    FORM = "form"
+    """The answer is the same form, with what was entered and an error."""
     MESSAGE = "message"
 
 
@@ -199,9 +201,11 @@ def find_refusal(
     wrong = [
         each for each in messages if each.wrong and _is_answer(was, seen, each, writes, same_form=same_form)
     ]
+    sign = RefusalSign.MESSAGE
     if same_form and any(write.document and write.status == _SHOWN_AT_ONCE for write in writes):
+        sign = RefusalSign.FORM if wrong and _keeps_entries(was, seen) else sign
         wrong = wrong or [each for each in messages if each.warning]
-    return PageRefusal(RefusalSign.MESSAGE, _quote([each.text for each in wrong])) if wrong else None
+    return PageRefusal(sign, _quote([each.text for each in wrong])) if wrong else None
 
 
 def find_refused_choice(writes: Sequence[PageWrite]) -> PageWrite | None:
@@ -319,6 +323,16 @@ def _place(signs: RefusalSigns) -> tuple[str, str]:
 def _is_same_form(before: RefusalSigns, after: RefusalSigns) -> bool:
     """Whether a form of before, not for searching, is shown again with the same fields."""
     return bool(_list_forms(before) & _list_forms(after))
+
+
+def _keeps_entries(before: RefusalSigns, after: RefusalSigns) -> bool:
+    """Whether a form with something entered is shown again with all of it."""
+    forms = [
+        {(each.key, each.value or "") for each in signs.fields if not each.searching}
+        for signs in (before, after)
+    ]
+    entered = {each for each in forms[0] if each[1]}
+    return bool(entered) and entered <= forms[1]
 
 
 def _list_forms(signs: RefusalSigns) -> set[frozenset[tuple[str, int]]]:

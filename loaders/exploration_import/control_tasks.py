@@ -174,6 +174,7 @@ class _Offered:
             nameless = not called and not each.control.unnamed
             if (
                 action_of(each) != "click"
+                or each.control.offer.role == "option"  # it is chosen in a list, and does nothing by itself
                 or not changes
                 or nameless
                 or is_untold(each)

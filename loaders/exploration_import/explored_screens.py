@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from kb_schema.explorations import SHARED
 from kb_schema.screens import Signature
+from kb_schema.text_similarity import without_glyphs
 from kb_schema.url_patterns import matches_pattern, origin_of, path_of
 from loaders.exploration_import.explored_pages import ExploredPage
 from loaders.exploration_import.row_names import list_named_by_data
@@ -239,7 +240,7 @@ def _titles(looks: Sequence[ExploredPage], groups: Sequence[Sequence[int]]) -> l
     layers = [_layer_title([looks[at] for at in group]) for group in groups]
     pages = [group for group, layer in zip(groups, layers, strict=True) if not layer]
     told = iter(titles_of(pages, [look.observed for look in looks], _row_names(looks), _menu_entries(looks)))
-    return [layer or next(told) for layer in layers]
+    return [without_glyphs(name) or name for name in (layer or next(told) for layer in layers)]
 
 
 def _layer_title(own: Sequence[ExploredPage]) -> str:
@@ -247,7 +248,7 @@ def _layer_title(own: Sequence[ExploredPage]) -> str:
     kinds = {look.page.layer for look in own}
     if "" in kinds or len(kinds) > 1 or any(_has_heading(look) for look in own):
         return ""
-    names = [[" ".join(offer.name.split()) for offer in look.page.offers if not offer.in_row] for look in own]
+    names = [[without_glyphs(offer.name) for offer in look.page.offers if not offer.in_row] for look in own]
     shared = set.intersection(*map(set, names))
     told = [name for name in names[0] if name in shared and _is_entry(name)]
     return f"{kinds.pop().capitalize()} with {told[0]}" if told else ""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from kb_schema.explorations import Danger, Offer
 from kb_schema.selectors import Selector, ValueStrategy
+from kb_schema.text_similarity import without_glyphs
 from loaders.exploration_import.explored_pages import ExploredPage
 from loaders.exploration_import.row_names import class_of, list_named_by_data, strip_row_words
 from loaders.exploration_import.screen_addresses import ScreenAddresses
@@ -103,12 +104,13 @@ class ScreenControl:
 
     @property
     def called(self) -> str:
-        """The most frequent label."""
+        """The most frequent label, without the signs of icons beside words."""
         names = (
             strip_row_words(offer) if self.in_rows else offer.label or offer.name for _, offer in self.seen
         )
         counts = Counter(names)
-        return without_repetition(counts.most_common(1)[0][0])
+        told = without_repetition(counts.most_common(1)[0][0])
+        return without_glyphs(told) or told
 
     @property
     def unnamed(self) -> bool:

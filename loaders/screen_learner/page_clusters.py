@@ -68,8 +68,12 @@ _CALLED = frozenset({"heading", "title"})
 HEADING = "heading"
 SAME_PART = 0.7
 """The share of the smaller page's features from which it shows a part of the other: to somebody with fewer rights."""
+UNFOLDED = 0.95
+"""The same at a place without an id: of one page, before and after something unfolded in it."""
 LEAST_IN_COMMON = 4.0
 """The weight of common features that this takes: a heading and a title are the same on any two pages of one kind."""
+LEAST_UNFOLDED = 2.5
+"""The same at a place without an id: a heading and something beside it."""
 _COMMON = 0.6
 """The share of places from which a feature belongs to the site's frame."""
 _FEW_PLACES = 4
@@ -538,12 +542,17 @@ def _are_built_alike(one: _PageVariant, other: _PageVariant) -> bool:
 
 
 def _shows_a_part(one: _PageVariant, other: _PageVariant) -> bool:
-    """Return whether two pages of one of many things have a name in common, and one shows a part of the other."""
-    if not (one.called & other.called) or not any(ANY in part for part in one.place):
+    """Return whether two pages have a name in common, and one shows a part of the other: of one of many things most of it, of another
+    place all of it, as before something unfolded there.
+    """
+    if not (one.called & other.called):
         return False
+    share, enough = (
+        (SAME_PART, LEAST_IN_COMMON) if any(ANY in part for part in one.place) else (UNFOLDED, LEAST_UNFOLDED)
+    )
     common = _weight(one.roles & other.roles)
     least = min(_weight(one.roles), _weight(other.roles))
-    return common >= LEAST_IN_COMMON and common >= SAME_PART * least and _offers_a_part(one, other)
+    return common >= enough and common >= share * least and _offers_a_part(one, other)
 
 
 def _pairs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:

@@ -121,6 +121,18 @@ async def test_a_form_shown_again_below_an_error_ends_the_run_in_doubt(browser, 
     assert _paths(site) == ["/add"]
 
 
+async def test_a_form_shown_again_with_an_error_and_what_was_entered_was_refused(browser, tmp_path):
+    def answer(asked: Asked) -> Answered:
+        if asked.path != "/add":
+            return Answered(_form())
+        return Answered(_form(around="<p class=error-message>It exists already.</p>", value="taken"))
+
+    result, site = await _run(browser, tmp_path, answer)
+    assert result.status is RunStatus.FAILURE
+    assert result.error == "the application refused step 's3' (It exists already.)"
+    assert _paths(site) == ["/add"]
+
+
 SENDS = """document.querySelector('form').addEventListener('submit', async event => {
   event.preventDefault();
   const answer = await fetch('/api/titles', {method: 'POST', body: new FormData(event.target)});
