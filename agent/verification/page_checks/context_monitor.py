@@ -55,14 +55,18 @@ class ContextMonitor:
         context.on("weberror", self._on_error)
         self._context = context
         self._of_service_workers = 0
-        self._hearing: tuple[tuple[Any, Callable[[Any], None]], ...] = (
+        for event, heard_by in self._hearing:
+            context.on(event, heard_by)
+
+    @property
+    def _hearing(self) -> tuple[tuple[Any, Callable[[Any], None]], ...]:
+        """The events of requests, with what hears them."""
+        return (
             ("request", self._on_request),
             ("response", self._on_response),
             ("requestfinished", self._on_end),
             ("requestfailed", self._on_failed),
         )
-        for event, heard_by in self._hearing:
-            context.on(event, heard_by)
 
     @property
     def pending(self) -> bool:
