@@ -17,6 +17,7 @@ from web_pages.html_tags import FIELD_TAGS, INLINE_TAGS, INPUT_BUTTONS, TEXTLESS
 from web_pages.visibility import visible
 
 _BLANK = re.compile(r"[ \t\n\r\f\u00a0]+")
+_UNSEEN = re.compile("[\u00ad\u200b]")
 _TAGS_WITH_TEXT_ATTRIBUTES = FIELD_TAGS | VISUAL_TAGS
 _TEXT_ATTRIBUTES = ("aria-label", "alt", "title", "placeholder")
 
@@ -32,8 +33,11 @@ class TextKind(Enum):
 
 
 def squeeze(text: str) -> str:
-    """Return text with each run of white space as one space, and none at the ends."""
-    return _BLANK.sub(" ", text).strip(" ")
+    """Return text with each run of white space as one space, none at the ends, and without soft hyphens and zero-width spaces.
+
+    Playwright compares texts and names without them, too.
+    """
+    return _BLANK.sub(" ", _UNSEEN.sub("", text)).strip(" ")
 
 
 def fold(text: str) -> str:

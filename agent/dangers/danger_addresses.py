@@ -59,13 +59,22 @@ def find_danger_in_address(address: str) -> tuple[Danger, str] | None:
 def find_danger_in_sending_to(address: str) -> tuple[Danger, str] | None:
     """Return the danger of sending something to an address by its last words, and what shows it; None if there is none.
 
-    `/messages/send`, `/account/close`, `/checkout`: addresses that show something when they are opened.
+    `/messages/send`, `/account/close`, `/orders/place`, `/payment_intents/pi_1/confirm`, `/chat.postMessage`, `/checkout`:
+    addresses that show something when they are opened.
     """
     parts = [_PROGRAMS.sub("", each) for each in re.split(r"[/;]", _decoded(read_url_path(address))) if each]
-    if parts and _is_key(parts[-1]):
-        parts.pop()
-    found = find_danger_of_called(parts[-1], *parts[-2:-1]) if parts else None
-    return None if found is None else (found, f"/{parts[-1]}")
+    named = [each for each in parts if not _is_key(each)]
+    if not named:
+        return None
+    thing, _, name = named[-1].rpartition(".")
+    found = find_danger_of_called(name, thing or next(iter(named[-2:-1]), ""))
+    return None if found is None else (found, f"/{named[-1]}")
+
+
+def find_last_words(address: str) -> frozenset[str]:
+    """Return the words of the last part of an address that is no key."""
+    parts = [_PROGRAMS.sub("", each) for each in re.split(r"[/;]", _decoded(read_url_path(address))) if each]
+    return frozenset(words(next((each for each in reversed(parts) if not _is_key(each)), "")))
 
 
 def find_danger_of_called(name: str, thing: str = "", *, pressed: bool = True) -> Danger | None:
@@ -74,8 +83,9 @@ def find_danger_of_called(name: str, thing: str = "", *, pressed: bool = True) -
     `pressed`: the words of buttons count; else only those of links.
     """
     said, on = words(normalize_text(name)), words(normalize_text(thing))
-    # `sendMessage`, `messageSend`, and the verb alone: in some languages it ends a phrase
-    orders = ((*said, *on), (*said[-1:], *on, *said[:-1]), said)
+    one = (*on[:-1], on[-1].removesuffix("s")) if on else ()
+    # `sendMessage`, `messageSend`, `orders/place`, and the verb alone: in some languages it ends a phrase
+    orders = ((*said, *on), (*said, *one), (*said[-1:], *on, *said[:-1]), said)
     things = load_danger_words().addresses.names_of_things
     for each in orders:
         found = find_danger_in_words(" ".join(each), pressed=pressed)

@@ -60,6 +60,7 @@ class AddressWords(Model):
     keys_that_do: DangerPhrases
     names_of_things: frozenset[str]
     fields_that_say: frozenset[str]
+    searches: frozenset[str]
     states: frozenset[str]
     marks_of_deleted: frozenset[str]
     anti_forgery: tuple[str, ...]

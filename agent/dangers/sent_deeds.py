@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from agent.dangers.danger_addresses import find_danger_of_called, find_deed_of_value
+from agent.dangers.danger_addresses import find_danger_of_called, find_deed_of_value, find_last_words
 from agent.dangers.danger_rules import SAFE_METHODS
 from agent.dangers.danger_words import HARM, load_danger_words
 from agent.dangers.graphql_mutations import list_mutated_fields
@@ -69,8 +69,11 @@ def find_harm_in_sent(sent: SentRequest) -> Harm | None:
     for method in (sent.method, *(sent.headers.get(each, "") for each in _OVERRIDES), *body.methods):
         if (harm := find_harm_in_request(method, address)) is not None:
             return harm
+    sought = find_last_words(address) & load_danger_words().addresses.searches
     told = (
-        (_harm_of_operations(body), _harm_of_fields(body)) if sent.changes else (_harm_of_operations(body),)
+        (_harm_of_operations(body), _harm_of_fields(body, states=not sought))
+        if sent.changes
+        else (_harm_of_operations(body),)
     )
     return next(filter(None, told), None)
 
@@ -180,14 +183,19 @@ def _harm_of_operations(body: _Body) -> Harm | None:
     return None
 
 
-def _harm_of_fields(body: _Body) -> Harm | None:
-    """Return the harm that a field says: `action=delete`, `status: deleted`, `user[_destroy]=1`."""
+def _harm_of_fields(body: _Body, *, states: bool) -> Harm | None:
+    """Return the harm that a field says: `action=delete`, `status: deleted`, `user[_destroy]=1`.
+
+    Without `states` only what says what to do: a state is what is looked for then. So it is within fields such as `filter[status]`.
+    """
     known = load_danger_words().addresses
     for name, value in body.fields:
         last = name.rstrip("]").rpartition("[")[2]
         said = f"{last}={value}"[:100]
         if last in known.fields_that_say and (deed := find_deed_of_value(value[:200])) in HARM:
             return deed, said
+        if not states or not _SOUGHT.isdisjoint(re.split(r"[\[\].]+", name)[:-1]):
+            continue
         state = find_harm_in_state(value[:200]) if last in known.states else None
         if state is not None and state[0] == "deletes":
             return "deletes", said

@@ -42,8 +42,14 @@ class TextPlace:
     before: str
     text: str
     after: str
+    left: str
+    """What stands on its line right before its block, in boxes of their own that are not items, controls or badges: `Not` beside `saved`."""
+    right: str
+    """The same after it."""
     unseen: str | None
     """Why nobody can see it there; None if it can be seen."""
+    fading: bool
+    """It cannot be seen, and an animation is under way by which that may change."""
     stood: bool
     """It stood there before the press, and was seen."""
 

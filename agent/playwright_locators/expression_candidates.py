@@ -154,7 +154,9 @@ def _named(method: str, words: str) -> Iterator[Expression]:
 
 
 def _by_text(known: _KnownElement) -> Iterator[Expression]:
-    if known.role not in _NEVER_BY_TEXT and known.text:
+    if known.tag == "summary" and known.name:  # Playwright knows no role of it
+        yield (_call("locator", "summary", has_text=_short(known.name)[0]),)
+    if (known.role not in _NEVER_BY_TEXT or known.tag == "summary") and known.text:
         yield from _named("get_by_text", known.text)
     for method, attribute in (("get_by_alt_text", "alt"), ("get_by_title", "title")):
         if known.attributes.get(attribute):

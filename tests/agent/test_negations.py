@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent.negations import is_denied, is_negated, list_negations
+from agent.negations import is_denied, is_denied_beside, is_failure, is_negated, list_negations
 
 
 @pytest.mark.parametrize(
@@ -24,6 +24,12 @@ from agent.negations import is_denied, is_negated, list_negations
         "[सहेजा] नहीं गया",
         "NOT [Saved]",
         "NO [ROWS]",
+        "[Saved] failed",
+        "Failed: [saved] 0 of 3 rows",
+        "0/3 rows [saved]",
+        "Unable to confirm that it was [saved]",
+        "[Save] error",
+        "[Speichern] fehlgeschlagen",
     ],
 )
 def test_a_text_is_denied_by_its_clause(said):
@@ -45,10 +51,69 @@ def test_a_text_is_denied_by_its_clause(said):
         "[Saved] - Close",
         "Note: [Saved]",
         "[Nothing was saved]",
+        "[Login failed]",
+        "[3 passed] 1 failed",
+        "[Saved] with no failures",
+        "[Saved] without error",
+        "[Show] error details",
+        "Error: [Name is required]",
+        "10 of 30 rows [saved]",
+        "[Saved], the upload failed",
     ],
 )
 def test_a_text_is_not_denied_by_other_clauses(said):
     assert not is_denied(*_parts(said))
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Not | [saved] |",
+        "Not | [Saved] |",
+        "Not | yet [saved] |",
+        "Not yet | [saved] |",
+        "It could not be | [saved] |",
+        "No | [changes] | saved",
+        "Unable to have it | [saved] |",
+        "Never | [Saved] |",
+        "| [Changes] | were not saved",
+        "| [Saved]: | no",
+        "| [Saved]? | No",
+        "| [सहेजा] | नहीं गया",
+    ],
+)
+def test_a_text_is_denied_by_what_stands_beside_it_on_its_line(said):
+    left, own, right = said.split("|")
+    assert is_denied_beside(left, *_parts(own.strip()), right)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "| [Saved] |",
+        "Never expires | [Saved] |",
+        "Not started | [Saved] |",
+        "No | [Saved] |",
+        "Active: No | [State: Saved] |",
+        "Active: No | State: [Saved] |",
+        "Active No State | [Saved] |",
+        "No errors. | [saved] |",
+        "Not | Now. [saved] |",
+        "| [Saved] | Not published",
+        "| [Saved] | Never expires",
+        "| [Saved] | No tags",
+        "| [Saved] | with no problems",
+        "Not | [Not saved] |",
+    ],
+)
+def test_other_texts_beside_a_text_do_not_deny_it(said):
+    left, own, right = said.split("|")
+    assert not is_denied_beside(left, *_parts(own.strip()), right)
+
+
+def test_words_of_failures_are_known():
+    assert all(map(is_failure, ("Access denied", "Zugriff verweigert", "Server error")))
+    assert not is_failure("All products")
 
 
 def test_words_are_known_by_language():

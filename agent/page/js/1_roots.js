@@ -29,8 +29,10 @@ const nodeTypeOf = ownGetter(window.Node.prototype, "nodeType");
 const parentOf = ownGetter(window.Node.prototype, "parentNode");
 const slotOfElement = ownGetter(elementProto, "assignedSlot");
 const isElement = (node) => nodeTypeOf(node) === 1;
-const UNSQUEEZED = /[\t\n\r\f\u00a0]|^ | $| {2}/;
-const squeeze = (text) => (UNSQUEEZED.test(text) ? text.replace(/[ \t\n\r\f\u00a0]+/g, " ").replace(/^ | $/g, "") : text);
+const UNSQUEEZED = /[\t\n\r\f\u00a0\u00ad\u200b]|^ | $| {2}/;
+/** One space for white space, and no soft hyphens and zero-width spaces: Playwright compares texts and names without them, too. */
+const squeeze = (text) =>
+  UNSQUEEZED.test(text) ? text.replace(/[\u00ad\u200b]/g, "").replace(/[ \t\n\r\f\u00a0]+/g, " ").replace(/^ | $/g, "") : text;
 const fold = (text) => squeeze(text).toLowerCase();
 
 function frameDocument(el) {

@@ -332,12 +332,12 @@ function generatesText(root) {
   return generatingRules(root, NO_CONTENT).length > 0;
 }
 
-/** Rules that generate content before or after elements; null for a style sheet that cannot be read. */
-function generatingRules(root, nothing) {
+/** Rules that generate content before or after elements (or where `where` says); null for a style sheet that cannot be read. */
+function generatingRules(root, nothing, where = GENERATED) {
   const found = [];
   for (const sheet of [...(root.styleSheets || []), ...(root.adoptedStyleSheets || [])]) {
     try {
-      gatherGenerating(sheet.cssRules, nothing, found);
+      gatherGenerating(sheet.cssRules, nothing, found, where);
     } catch {
       found.push(null); // from elsewhere: it may
     }
@@ -345,10 +345,10 @@ function generatingRules(root, nothing) {
   return found;
 }
 
-function gatherGenerating(rules, nothing, found) {
+function gatherGenerating(rules, nothing, found, where) {
   for (const rule of rules) {
-    if (rule.style && rule.style.content && !nothing.test(rule.style.content) && GENERATED.test(rule.selectorText || "")) found.push(rule);
-    if (rule.cssRules && rule.cssRules.length) gatherGenerating(rule.cssRules, nothing, found);
+    if (rule.style && rule.style.content && !nothing.test(rule.style.content) && where.test(rule.selectorText || "")) found.push(rule);
+    if (rule.cssRules && rule.cssRules.length) gatherGenerating(rule.cssRules, nothing, found, where);
   }
 }
 

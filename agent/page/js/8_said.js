@@ -70,6 +70,8 @@ function drawElement(el, look, { fixed, named, add, stack }) {
   if (apart) add(parts ? BREAK : "", null, el);
   const seen = rendered(el, look);
   const made = seen ? pseudoTexts(el, look) : null;
+  const marker = seen ? markerText(el, look) : "";
+  if (marker) add(marker, null, el);
   if (made && made.before) add(made.before, null, el);
   if (seen) {
     const said = [];
@@ -81,6 +83,17 @@ function drawElement(el, look, { fixed, named, add, stack }) {
   }
   stack.push([el, { text: made ? made.after : "", parts, apart }]);
   if (tag !== "textarea") stackChildren(drawnChildren(el), stack); // its text is a value
+}
+
+const MARKER_RULE = /::marker\b/;
+
+/** The words that a style sheet puts before a list item; "" for bullets and numbers. */
+function markerText(el, look) {
+  const marks = remembered(look, "markers", el.getRootNode(), (root) => generatingRules(root, NO_CONTENT, MARKER_RULE).length > 0);
+  if (!marks && tagOf(el) !== "li") return "";
+  const style = getComputedStyle(el);
+  if (style.display !== "list-item") return "";
+  return (marks && pseudoText(el, "::marker")) || (/^"(.*)"$/.exec(style.listStyleType) || [])[1] || "";
 }
 
 /** What a frame or a drawing is called: a picture says its words itself. */

@@ -6,7 +6,9 @@ const SOLID = 0.9; // opacity from which nothing is seen behind
 const LEAST_CONTRAST = 1.1; // of luminances (WCAG); light grey on white has 1.3
 const LEAST_PX = 3; // height of a line
 const RECTS_TRIED = 6; // lines of one text
-const PICTURES = new Set(["img", "canvas", "video", "svg", "iframe", "object", "embed", "picture", "frame"]);
+const PICTURES = new Set(["img", "canvas", "video", "iframe", "object", "embed", "picture", "frame"]);
+const SVG = "http://www.w3.org/2000/svg";
+const SVG_FRAMES = new Set(["svg", "g", "text", "tspan", "a", "switch"]); // they paint nothing but what is below them
 
 /** Why nobody sees what is drawn in boxes of an element (`boxes()`: their places now); null if it can be seen. */
 function whyUnseen(el, boxes) {
@@ -55,6 +57,17 @@ function whyFaint(el) {
   return null;
 }
 
+const SHOWING = ["opacity", "visibility", "color", "filter", "display"];
+
+/** Whether an element is about to look otherwise: an animation of it or around it ends, or shows and hides it for ever. */
+function isFading(el) {
+  const around = [];
+  for (let node = el; node; node = flatParent(node) || frameOf(node)) around.push(node);
+  return [...new Set(around.map((node) => node.ownerDocument))].some((doc) =>
+    doc.getAnimations().some((each) => each.playState === "running" && each.effect && around.includes(each.effect.target) &&
+      (each.effect.getComputedTiming().endTime < Infinity || each.effect.getKeyframes().some((frame) => SHOWING.some((name) => name in frame)))));
+}
+
 /** Whether an image that masks an element is transparent everywhere, as far as its colours tell. */
 function isMaskedAway(style) {
   const images = style.maskImage || style.webkitMaskImage || "none";
@@ -89,10 +102,20 @@ const alphaOf = (said) => colorOf(said)[3];
 /** The colour in which text is drawn; null if that is not one colour. */
 function inkOf(el) {
   const style = getComputedStyle(el);
+  if (el.namespaceURI === SVG) return svgInk(style);
   if (el.namespaceURI !== "http://www.w3.org/1999/xhtml") return null;
   if ((style.backgroundClip || "").includes("text") || style.textShadow !== "none") return null;
   if (parseFloat(style.webkitTextStrokeWidth) > 0 || VISUAL_TAGS.has(tagOf(el))) return null;
   return colorOf(style.webkitTextFillColor || style.color);
+}
+
+/** The same of a text in SVG, which is filled; null for a pattern, or where its outline is drawn. */
+function svgInk({ fill, fillOpacity, stroke, strokeOpacity, strokeWidth }) {
+  const drawn = (paint, opacity) => paint !== "none" && (paint.startsWith("url(") || alphaOf(paint) * Number(opacity) >= FAINT);
+  if (fill.startsWith("url(") || (drawn(stroke, strokeOpacity) && parseFloat(strokeWidth) > 0)) return null;
+  if (fill === "none") return [0, 0, 0, 0];
+  const [red, green, blue, alpha] = colorOf(fill);
+  return [red, green, blue, alpha * Number(fillOpacity)];
 }
 
 function whyTransparent(el) {
@@ -148,7 +171,7 @@ function whyNotHit(el, x, y) {
     const hits = root.elementsFromPoint ? root.elementsFromPoint(x, y) : [];
     const at = hits.indexOf(node);
     if (at < 0) return "it is cut off or hidden there";
-    const cover = hits.slice(0, at).find((each) => covers(each, node));
+    const cover = hits.slice(0, at).find((each) => covers(each, node, x, y));
     if (cover) return `${describe(cover)} covers it`;
     if (inner) ground = hits.slice(at);
     node = root.host || null;
@@ -159,10 +182,10 @@ function whyNotHit(el, x, y) {
 /** The nearest element that has a box of its own. */
 const boxedAround = (el) => closestFlat(el, (node) => getComputedStyle(node).display !== "contents" && tagOf(node) !== "option" && tagOf(node) !== "optgroup");
 
-/** Whether an element hides what is behind it, and no scrolling brings that out. */
-function covers(cover, el) {
+/** Whether an element hides what is behind it at a place, and no scrolling brings that out. */
+function covers(cover, el, x, y) {
   const style = getComputedStyle(cover);
-  if (!isSolid(cover, style)) return false;
+  if (!isSolid(cover, style) && !isSolidBorder(cover, style, x, y)) return false;
   const kept = closestFlat(cover, (node) => ["fixed", "sticky"].includes(getComputedStyle(node).position));
   if (!kept || closestFlat(el, (node) => node === kept || getComputedStyle(node).position === "fixed")) return true;
   const { left, top, right, bottom } = cover.getBoundingClientRect();
@@ -170,7 +193,16 @@ function covers(cover, el) {
   return left <= 1 && top <= 1 && right >= view.innerWidth - 20 && bottom >= view.innerHeight - 20;
 }
 
+const SOLID_BORDERS = new Set(["solid", "inset", "outset", "ridge", "groove"]);
 const isSolid = (el, style) => (alphaOf(style.backgroundColor) >= SOLID || isSolidImage(style)) && opacityOf(el) >= SOLID;
+
+/** Whether a place is on a border of an element that nothing is seen through. */
+function isSolidBorder(el, style, x, y) {
+  const { left, top, right, bottom } = el.getBoundingClientRect();
+  const within = { Left: x - left, Top: y - top, Right: right - x, Bottom: bottom - y };
+  return opacityOf(el) >= SOLID && Object.entries(within).some(([side, depth]) =>
+    depth <= parseFloat(style[`border${side}Width`]) && SOLID_BORDERS.has(style[`border${side}Style`]) && alphaOf(style[`border${side}Color`]) >= SOLID);
+}
 
 function opacityOf(el) {
   let left = 1;
@@ -200,6 +232,7 @@ function groundOf(elements) {
   for (const el of elements) {
     const style = getComputedStyle(el);
     if (style.backgroundImage !== "none" || style.mixBlendMode !== "normal" || PICTURES.has(tagOf(el))) return null;
+    if (el.namespaceURI === SVG && !SVG_FRAMES.has(tagOf(el))) return null;
     if (["::before", "::after"].some((part) => isPainted(getComputedStyle(el, part)))) return null;
     const color = colorOf(style.backgroundColor);
     if (color[3] > 0) layers.push(color);

@@ -2,11 +2,15 @@
 
 const SOUGHT_TRIED = 20; // places of one text
 const SOUGHT_AROUND = 200; // characters of its block before and after it
+const BOXES_BESIDE = 6; // boxes before and after one in which its neighbours on the line are looked for
+const NEAR_LETTERS = 0.8; // of the letters' height: boxes that are farther apart are columns
+const ITEM_ROLES = new Set(["listitem", "option", "tab", "treeitem", "cell", "gridcell", "columnheader", "rowheader", "definition", "term"]);
 const stoodBefore = { places: new Map(), watching: new WeakSet() }; // key of what is sought -> {nodes, first}
 
 /**
- * For each `{value, css, fixed}`: its places as `{before, text, after, unseen, stood}`: the rest of its block, why nobody can see it
- * (null: it can be seen), whether it stood there before the press. Without a value: each element of `css`.
+ * For each `{value, css, fixed}`: its places as `{before, text, after, left, right, unseen, fading, stood}`: the rest of its block, what stands
+ * on its line in boxes of their own, why nobody can see it (null: it can be seen), whether that is about to change, whether it stood there
+ * before the press. Without a value: each element of `css`.
  */
 function soughtTexts(sought) {
   const look = newLook();
@@ -16,10 +20,16 @@ function soughtTexts(sought) {
       before: place.before,
       text: place.text,
       after: place.after,
-      unseen: whyUnseen(place.el, place.boxes),
+      ...besideOf(place),
+      ...appearance(place),
       stood: Boolean(known) && place.nodes.every((node) => known.has(node)),
     }));
   });
+}
+
+function appearance({ el, boxes }) {
+  const unseen = whyUnseen(el, boxes);
+  return { unseen, fading: unseen !== null && isFading(el) };
 }
 
 const soughtKey = ({ value, css }) => JSON.stringify([plainly(value), css || null]);
@@ -63,6 +73,7 @@ function placesIn(pieces, wanted) {
       text: wanted,
       after: (isApart(pieces, marks, end) ? " " : "") + flat.slice(end, to),
       el: parts[0][0].el,
+      lines: { pieces, flat, marks, joints, at, end },
       nodes: [...new Set(parts.map(([piece]) => piece.node || piece.el))],
       boxes: () => boxesOf(parts),
     });
@@ -77,6 +88,93 @@ function isApart(pieces, marks, at) {
   if (!one || !other) return false;
   const common = Math.min(one.bottom, other.bottom) - Math.max(one.top, other.top);
   return common < Math.min(one.height, other.height) / 2 || Math.max(other.left - one.right, one.left - other.right) > 1;
+}
+
+// -- on the same line ----------------------------------------------------------------------------
+
+/** What a person reads on the line of a place right before and after it, in boxes of their own ("Not" beside "saved"). */
+function besideOf({ lines, el }) {
+  const beside = { left: "", right: "" };
+  if (!lines) return beside;
+  const { flat, at, end } = lines;
+  const boxes = boxesAround(lines);
+  const own = boxes.findIndex(({ from, to }) => from <= at && at < to);
+  if (own < 0) return beside;
+  const backwards = getComputedStyle(el).direction === "rtl";
+  for (const side of ["left", "right"]) {
+    if (side === "right" && boxes[own].to < end) continue; // it goes on in another block
+    const left = (side === "left") !== backwards;
+    const used = new Set([own]);
+    for (let from = boxes[own]; beside[side].length < SOUGHT_AROUND; ) {
+      const next = boxes.findIndex((each, i) => !used.has(i) && isBeside(from, each, left) && !isItemApart(from, each, lines.pieces));
+      if (next < 0) break;
+      used.add(next);
+      from = boxes[next];
+      const said = flat.slice(from.from, from.to).trim();
+      beside[side] = side === "left" ? `${said} ${beside[side]}` : `${beside[side]} ${said}`;
+    }
+  }
+  return beside;
+}
+
+/** The boxes around a place that have words: `{from, to, first, last, piece}`, the places of their first and last letter. */
+function boxesAround({ pieces, flat, marks, joints, at, end }) {
+  const ends = [...new Set([0, ...joints, flat.length])].sort((a, b) => a - b);
+  const own = ends.findIndex((each) => each > at);
+  const first = Math.max(1, own - 2 * BOXES_BESIDE); // a box has a joint before and after it
+  const found = [];
+  for (let i = first; i < ends.length && ends[i - 1] < end + SOUGHT_AROUND && i <= own + 2 * BOXES_BESIDE; i += 1) {
+    const said = flat.slice(ends[i - 1], ends[i]);
+    if (!said.trim()) continue;
+    const from = ends[i - 1] + said.length - said.trimStart().length;
+    const to = ends[i - 1] + said.trimEnd().length;
+    const [one, other] = [marks[from], marks[to - 1]].map(({ number, i: place }) => boxesOf([[pieces[number], place, place + 1]])[0]);
+    if (one && other) found.push({ from, to, first: one, last: other, number: marks[from].number });
+  }
+  return found;
+}
+
+/** Whether a box is on the line of another one, right before it (`left`) or after it, no farther than between words. */
+function isBeside(box, other, left) {
+  const [one, next] = left ? [edge(other, "right"), edge(box, "left")] : [edge(box, "right"), edge(other, "left")];
+  const common = Math.min(one.bottom, next.bottom) - Math.max(one.top, next.top);
+  const height = Math.min(one.height, next.height);
+  return common >= height / 2 && next.left - one.right > -1 && next.left - one.right <= height * NEAR_LETTERS;
+}
+
+/** The letter of a box that is farthest to a side. */
+const edge = ({ first, last }, side) => ((first[side] > last[side]) === (side === "right") ? first : last);
+
+/** Whether two boxes say different things: controls, items of a list, cells of a table of values, badges. Nobody reads them together. */
+function isItemApart(box, other, pieces) {
+  const [one, next] = [box, other].map(({ number }) => pieces[number].el);
+  const common = closestFlat(one, (node) => containsFlat(node, next));
+  return [one, next].some((el) => {
+    for (let node = el; node && node !== common; node = flatParent(node)) if (isItem(node)) return true;
+    return whyFaint(el) !== null;
+  });
+}
+
+const containsFlat = (outer, el) => closestFlat(el, (node) => node === outer) !== null;
+
+function isItem(el) {
+  if (isInteractive(el) || hasGround(el)) return true;
+  const role = roleOf(el);
+  return ITEM_ROLES.has(role) && !(role === "cell" && tagOf(el) === "td" && isOfLayout(el));
+}
+
+/** Whether an element is drawn as a thing of its own. */
+function hasGround(el) {
+  const style = getComputedStyle(el);
+  return alphaOf(style.backgroundColor) >= FAINT || style.backgroundImage !== "none" ||
+    ["Left", "Right"].some((side) => parseFloat(style[`border${side}Width`]) > 0 && style[`border${side}Style`] !== "none");
+}
+
+/** Whether a cell is in a table that places words and holds no values: it says so, or has one row without headers. */
+function isOfLayout(cell) {
+  const table = cell.closest("table");
+  if (table !== null && ["presentation", "none"].includes(attr(table, "role"))) return true;
+  return table !== null && table.rows.length === 1 && !table.querySelector("th");
 }
 
 /** The text of pieces with one space for white space, for each of its characters the piece and the place in it, and where boxes begin and end. */

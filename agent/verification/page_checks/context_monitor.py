@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Literal
+from typing import Any, Literal
 
 from playwright.async_api import BrowserContext, ConsoleMessage, Page, Request, Response, WebError
 from playwright.async_api import Error as DriverError
@@ -21,6 +21,8 @@ LONGEST = 500
 """Characters of a line that are kept."""
 MOST_KEPT = 200
 """Records of each kind that are kept."""
+SERVICE_WORKER_REQUESTS = 500
+"""Requests of a context's service workers that are heard; passing on those of a worker that asks without end would take longer than all else."""
 _ERROR_STATUS = 400
 _FAILED_RESOURCE = "Failed to load resource"
 """Chromium's console line for a failed request, which is recorded as a `NetworkRequest` instead."""
@@ -51,10 +53,20 @@ class ContextMonitor:
         for page in context.pages:
             self._hear_console(page)
         context.on("weberror", self._on_error)
-        context.on("request", self._on_request)
-        context.on("response", self._on_response)
-        context.on("requestfinished", self._on_end)
-        context.on("requestfailed", self._on_failed)
+        self._context = context
+        self._of_service_workers = 0
+        for event, heard_by in self._hearing:
+            context.on(event, heard_by)
+
+    @property
+    def _hearing(self) -> tuple[tuple[Any, Callable[[Any], None]], ...]:
+        """The events of requests, with what hears them."""
+        return (
+            ("request", self._on_request),
+            ("response", self._on_response),
+            ("requestfinished", self._on_end),
+            ("requestfailed", self._on_failed),
+        )
 
     @property
     def pending(self) -> bool:
@@ -122,12 +134,32 @@ class ContextMonitor:
             )
 
     def _on_request(self, request: Request) -> None:
+        if request.service_worker is not None:
+            self._of_service_workers += 1
+            if self._of_service_workers == SERVICE_WORKER_REQUESTS:
+                self._hear_pages_only()
+                return
         if request.resource_type not in _NEVER_ENDING:
             self._under_way.add(request)
             if request.resource_type in _ANSWERED:
                 self._asked.add(request)
             if request.method.upper() not in _READING:
                 self.sending_steps.add(self.step_idx)
+
+    def _hear_pages_only(self) -> None:
+        """Hear requests of pages no longer by their context, so that the driver does not pass on those of service workers."""
+        for event, heard_by in self._hearing:
+            self._context.remove_listener(event, heard_by)
+        for kept in (self._under_way, self._asked):  # nothing tells their ends any more
+            kept -= {each for each in kept if each.service_worker is not None}
+
+        def hear(page: Page) -> None:
+            for event, heard_by in self._hearing:
+                hear_until_ended(page, event, heard_by)
+
+        self._context.on("page", hear)
+        for page in self._context.pages:
+            hear(page)
 
     def _on_response(self, response: Response) -> None:
         self.documents += response.request.is_navigation_request()

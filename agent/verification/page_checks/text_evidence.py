@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from agent.negations import is_denied
+from agent.negations import is_denied, is_denied_beside
 from agent.page.sought_texts import (
     SoughtText,
     TextPlace,
@@ -66,7 +66,12 @@ Standing = Literal["never", "alone", "always"]
 
 def list_sought(outcomes: Iterable[ExpectedOutcome]) -> list[SoughtText]:
     """Return the texts that outcomes expect to see."""
-    return [SoughtText(each.value or "", WITHIN[each.kind]) for each in outcomes if each.kind in WITHIN]
+    return [build_sought(each) for each in outcomes if each.kind in WITHIN]
+
+
+def build_sought(outcome: ExpectedOutcome) -> SoughtText:
+    """Return the text that an outcome of a kind of `WITHIN` expects to see."""
+    return SoughtText(outcome.value or "", WITHIN[outcome.kind], fixed=outcome.kind == "shows")
 
 
 async def remember_texts(
@@ -88,8 +93,10 @@ async def judge_shown(
     [places, *further] = await find_texts(site_page.page, [sought, *others])
     reasons = [_find_flaw(each, whole_words=whole_words) for each in places]
     sound = [place for place, reason in zip(places, reasons, strict=True) if reason is None]
+    if not places:
+        return held(False, f"no text that is drawn has {sought.value[:120]!r}")
     if not sound:
-        why = next((each for each in reasons if each), "it is not found where text is drawn")
+        why = next(each for each in reasons if each)
         return held(False, f"{NO_EVIDENCE} {why}")
     if (
         standing == "never"
@@ -115,7 +122,10 @@ async def judge_not_shown(site_page: VerificationPage, value: str) -> Verdict:
         *(await find_texts(site_page.page, [sought]))[0],
         *await find_in_foreign_frames(site_page.page, sought),
     ]
+    fading = any(each.fading for each in places)
     seen = next((each for each in places if each.unseen is None), None)
+    if seen is None and fading:
+        return held(False, "the page shows it, fading in or out")
     return held(
         seen is None, "no text of the page has it" if seen is None else f"the page shows {seen.said[:120]!r}"
     )
@@ -131,6 +141,11 @@ def _find_flaw(place: TextPlace, *, whole_words: bool) -> str | None:
         return f"only as a part of {place.said[:120]!r}"
     if len(place.said.split()) <= _SHORT and is_denied(place.before, place.text, place.after):
         return f"it is denied there: {place.said[:120]!r}"
+    line = f"{place.left} {place.said} {place.right}".strip()
+    if len(line.split()) <= _SHORT and is_denied_beside(
+        place.left, place.before, place.text, place.after, place.right
+    ):
+        return f"it is denied there: {line[:120]!r}"
     return None
 
 

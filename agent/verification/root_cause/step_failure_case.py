@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from rapidfuzz import fuzz
 
-from agent.negations import is_negated
+from agent.negations import is_failure, is_negated
 from kb_schema.expected_outcomes import OUTCOMES
 from kb_schema.text_similarity import are_opposite, in_base_form, meaning_likeness, words_likeness
 from kb_schema.verification import ConsoleLine, FailureEvidence, FailureKind, NetworkRequest
@@ -37,7 +37,7 @@ _ECHO = "Failed to load resource"
 """The console's copy of a response that is evidence of its own."""
 _REFUSAL = re.compile(
     r"\b(not (right|valid|allowed|correct|accepted|match)|in(valid|correct)|wrong|must|required|cannot|"
-    r"can't|could( not|n't)|unable|fail(ed|ure)?|error|enter|please|denied|expired|too (long|short|large|many)|already|at (least|most))\b",
+    r"can't|could( not|n't)|enter|please|expired|too (long|short|large|many)|already|at (least|most))\b",
     re.IGNORECASE,
 )
 _TAKEN = re.compile(r"\b(already (exists?|taken|in use|used)|is taken|in use|duplicate)\b", re.IGNORECASE)
@@ -92,6 +92,10 @@ def _family(host: str) -> str:
     """Return the domain: `api.shop.example` and `www.shop.example` have the same; an IP address is its own."""
     labels = host.split(".")
     return host if labels[-1].isdecimal() or ":" in host else ".".join(labels[-2:])
+
+
+def _refuses(text: str) -> bool:
+    return _REFUSAL.search(text) is not None or is_failure(text)
 
 
 class StepFailureCase:
@@ -253,9 +257,7 @@ class StepFailureCase:
             return False
         if _VARIES.search(new) or expected.casefold() in new.casefold():
             return False
-        if bool(_REFUSAL.search(new)) != bool(_REFUSAL.search(expected)) or is_negated(new) != is_negated(
-            expected
-        ):
+        if _refuses(new) != _refuses(expected) or is_negated(new) != is_negated(expected):
             return False
         return all(each in new for each in self.evidence.expected_data)
 
@@ -403,7 +405,7 @@ class StepFailureCase:
     @cached_property
     def says_no(self) -> bool:
         """Whether an alert reads like a refusal rather than a success."""
-        return any(_REFUSAL.search(each) for each in self.evidence.alerts)
+        return any(map(_refuses, self.evidence.alerts))
 
     @cached_property
     def taken(self) -> bool:
@@ -419,6 +421,6 @@ class StepFailureCase:
         if outcome.kind in ("invalid", "stays_on_page", "disabled"):
             return True
         value = outcome.value or ""
-        if self.held and self.quotes and _REFUSAL.search(value):
+        if self.held and self.quotes and _refuses(value):
             return True  # the page refused, as it should, before
         return bool(value) and any(words_likeness(value, each) >= _SAME_WORDS for each in self.refusals)

@@ -34,6 +34,7 @@ DELETE = "mutation M { ok: deleteAccount(id: 1) { id } }"
         ("POST", "/api/accounts/7:delete", "", {}),
         ("POST", "/account/close", "", {}),
         ("POST", "/customer-remove", "", {}),
+        ("POST", "/boats/search", {"action": "delete"}, {}),
         ("POST", "/rpc", {"jsonrpc": "2.0", "method": "account.delete"}, {}),
         ("POST", "/web/dataset/call_kw/boat/unlink", {}, {}),
         ("DELETE", "/boats/7", "", {"x-http-method-override": "GET"}),
@@ -66,6 +67,19 @@ DELETE = "mutation M { ok: deleteAccount(id: 1) { id } }"
 )  # fmt: skip
 def test_what_deletes_by_what_it_says_is_known(method, path, body, headers) -> None:
     assert harm(method, path, body, headers) == "deletes"
+
+
+@pytest.mark.parametrize(
+    ("path", "danger"),
+    [
+        ("/orders/place", "pays"),
+        ("/order/7/place", "pays"),
+        ("/v1/payment_intents/pi_1/confirm", "pays"),
+        ("/api/chat.postMessage", "sends"),
+    ],
+)
+def test_a_verb_at_the_end_of_an_address_says_what_is_done_with_the_thing_before_it(path, danger):
+    assert harm("POST", path) == danger
 
 
 @pytest.mark.parametrize(
@@ -113,6 +127,12 @@ def test_what_pays_and_sends_by_its_address_is_known(path, danger) -> None:
         ("POST", "/graphql", {"operationName": "CheckoutQuery", "extensions": {}}),
         ("POST", "/graphql", {"operationName": "DeletedItems"}),
         ("POST", "/boats/search", {"filter": {"status": "deleted"}}),
+        ("POST", "/boats/search", {"status": "deleted", "deleted": True}),
+        ("POST", "/api/query/7", {"status": "deleted"}),
+        ("POST", "/boats", "filter[status]=deleted"),
+        ("POST", "/places/place", ""),
+        ("POST", "/email/confirm", ""),
+        ("POST", "/blog.posts", ""),
         ("POST", "/graphql", {"query": "mutation { updatePost(id: 1) { post { comments(first: 2) { deletedAt } } } }"}),
         ("POST", "/$batch", {"requests": [{"method": "GET", "url": "/boats"}]}),
     ],

@@ -37,6 +37,14 @@ UNSEEN = {
     "<p style='position:relative;z-index:-1'>Saved</p></div></div>",
     "covered in a shadow root": "<div id=s></div><script>s.attachShadow({mode:'open'}).innerHTML = `<div style='position:relative'>"
     "<p>Saved</p><div style='position:absolute;inset:0;background:#fff'></div></div>`</script>",
+    "covered by a border": "<div style='position:relative'><p style='margin:0'>Saved</p><div style='position:absolute;left:0;top:0;width:300px;"
+    "height:0;border-bottom:40px solid #fff'></div></div>",
+    "clear in a drawing": "<svg><text y=20 fill-opacity=0>Saved</text></svg>",
+    "white in a drawing": "<svg><text y=20 fill=white>Saved</text></svg>",
+    "white in a drawing on white": "<svg style='background:#fff'><g><text y=20 fill=white><tspan>Saved</tspan></text></g></svg>",
+    "clear by a style in a drawing": "<svg><text y=20 style='fill:transparent'>Saved</text></svg>",
+    "without paint in a drawing": "<svg><text y=20 fill=none>Saved</text></svg>",
+    "definitions of a drawing": "<svg><defs><text y=20>Saved</text></defs></svg>",
     "white in a frame": "<iframe srcdoc=\"<p style='color:#fff'>Saved</p>\"></iframe>",
 }  # fmt: skip
 SEEN = {
@@ -57,6 +65,11 @@ SEEN = {
     "white with a shadow": "<p style='color:#fff;text-shadow:0 0 3px #000'>Saved</p>",
     "in a gradient": "<p style='background:linear-gradient(red,blue);-webkit-background-clip:text;color:transparent'>Saved</p>",
     "in a drawing": "<svg><rect width=99 height=40></rect><text y=20 fill='#fff'>Saved</text></svg>",
+    "only drawn as an outline": "<svg><text y=20 fill=none stroke=red>Saved</text></svg>",
+    "white in a drawing on a dark ground": "<svg style='background:#036'><text y=20 fill=white>Saved</text></svg>",
+    "within a border": "<div style='position:relative'><p>Saved</p><div style='position:absolute;inset:0;border:5px solid #fff'></div></div>",
+    "below a dotted border": "<div style='position:relative'><p style='margin:0'>Saved</p><div style='position:absolute;left:0;top:0;width:300px;"
+    "border-bottom:40px dotted #fff'></div></div>",
     "black on black scheme": "<style>:root{color-scheme:dark}</style><p>Saved</p>",
     "cut off at its end": "<p style='width:60px;overflow:hidden;text-overflow:ellipsis;white-space:nowrap'>Saved</p>",
     "presses go through it": "<p style='pointer-events:none'>Saved</p>",
@@ -81,6 +94,8 @@ SEEN = {
 SAYS = {
     "generated": "<style>p::before{content:'Sav'}p::after{content:'ed'}</style><p></p>",
     "generated from an attribute": "<style>p::after{content:attr(title)}</style><p title=Saved></p>",
+    "a marker": "<style>li::marker{content:'Saved '}</style><ul><li>x</ul>",
+    "a list's words": "<ul><li style='list-style-type:\"Saved \"'>x</ul>",
     "closed root": "<p id=z></p><script>z.attachShadow({mode:'closed'}).innerHTML='Saved'</script>",
     "closed root in an open one": "<p id=z></p><script>z.attachShadow({mode:'open'}).innerHTML='<p></p>';"
     "z.shadowRoot.firstChild.attachShadow({mode:'closed'}).innerHTML='Saved'</script>",
@@ -95,6 +110,7 @@ NOT_SAID = {
     "a script": "<script>var Saved</script>",
     "hidden": "<p hidden>Saved</p>",
     "closed": "<details><summary>More</summary>Saved</details>",
+    "a hidden item's marker": "<style>li::marker{content:'Saved '}</style><ul hidden><li>x</ul>",
     "another option": "<select><option>Other</option><option>Saved</option></select>",
     "two words": "<p>Sa</p><p>ved</p>",
 }
@@ -134,6 +150,81 @@ async def test_a_place_has_the_rest_of_its_block_beside_it(page):
     await show(page, "<p>Now</p><p>Not <b>Saved</b>, sorry</p><p>Later</p>")
     [[place]] = await find_texts(page, [SoughtText("Saved")])
     assert (place.before, place.after.rstrip(), place.said) == ("Not ", ", sorry", "Not Saved, sorry")
+
+
+NOT = "<span>Not</span><span>saved</span>"
+READ_TOGETHER = {
+    "flex": f"<div style='display:flex;gap:4px'>{NOT}</div>",
+    "flex with usual gap": f"<div style='display:flex;gap:.5rem'>{NOT}</div>",
+    "flex of blocks": "<div style='display:flex;gap:4px'><p>Not</p><p>saved</p></div>",
+    "inline blocks": "<div style='display:inline'>Not </div><div style='display:inline'>saved</div>",
+    "inline-block": "<b style='display:inline-block'>Not</b> <b style='display:inline-block'>saved</b>",
+    "grid": f"<div style='display:grid;grid-template-columns:auto auto;gap:4px;justify-content:start'>{NOT}</div>",
+    "reversed": "<div style='display:flex;gap:4px;flex-direction:row-reverse;justify-content:start'><span>saved</span><span>Not</span></div>",
+    "placed": "<div style='position:relative;height:20px'><span style='position:absolute;left:32px'>saved</span>"
+    "<span style='position:absolute;left:4px'>Not</span></div>",
+    "table for layout": "<table><tr><td>Not</td><td>saved</td></tr></table>",
+    "table that says so": "<table role=presentation><tr><td>Not</td><td>saved</td></tr><tr><td>x</td></tr></table>",
+    "floats": "<div><div style='float:left'>Not&nbsp;</div><div style='float:left'>saved</div></div>",
+    "by a frame": f"<iframe srcdoc='<div style=\"display:flex;gap:4px\">{NOT}</div>'></iframe>",
+    "right to left": "<div dir=rtl style='display:flex;gap:4px'><span>Not</span><span>saved</span></div>",
+    "box in a box": "<div style='display:flex;gap:4px'><div><div>Not</div></div><div><div>saved</div></div></div>",
+}
+READ_APART = {
+    "columns of a table": "<table><tr><th>Active<th>State<tr><td>Not<td>saved</table>",
+    "rows of a table": "<table><tr><td>Not<td>saved<tr><td>Not<td>saved</table>",
+    "roles of a table": "<div role=row style='display:flex;gap:4px'><div role=cell>Not</div><div role=cell>saved</div></div>",
+    "wide gap": f"<div style='display:flex;gap:24px'>{NOT}</div>",
+    "wide columns": f"<div style='display:grid;grid-template-columns:100px 100px'>{NOT}</div>",
+    "lines": "<div>Not</div><div>saved</div>",
+    "buttons": "<div style='display:flex;gap:4px'><button>Not</button><button>saved</button></div>",
+    "beside a button": "<div style='display:flex;gap:4px'><button>Not</button><span>saved</span></div>",
+    "links": "<nav style='display:flex;gap:4px'><a href=#a>Not</a><a href=#b>saved</a></nav>",
+    "tabs": "<div style='display:flex;gap:4px'><div role=tab>Not</div><div role=tab>saved</div></div>",
+    "items": "<ul style='display:flex;gap:4px;list-style:none'><li>Not<li>saved</ul>",
+    "badges": f"<style>span{{background:#ddd}}</style><div style='display:flex;gap:4px'>{NOT}</div>",
+    "bordered": f"<style>span{{border:1px solid}}</style><div style='display:flex;gap:4px'>{NOT}</div>",
+    "terms": "<dl style='display:flex;gap:4px'><dt>Not<dd style='margin:0'>saved</dl>",
+    "hidden": f"<style>span:first-child{{opacity:0}}</style><div style='display:flex;gap:4px'>{NOT}</div>",
+}
+
+
+@pytest.mark.parametrize("html", READ_TOGETHER.values(), ids=READ_TOGETHER)
+async def test_boxes_side_by_side_are_read_together(page, html):
+    await show(page, f"<!doctype html>{html}")
+    places = (await find_texts(page, [SoughtText("saved")]))[0]
+    assert places[0].left.strip() == "Not"
+
+
+@pytest.mark.parametrize("html", READ_APART.values(), ids=READ_APART)
+async def test_items_controls_columns_and_badges_are_read_apart(page, html):
+    await show(page, f"<!doctype html>{html}")
+    places = (await find_texts(page, [SoughtText("saved")]))[0]
+    assert [each.left.strip() for each in places if each.unseen is None] == [""] * len(places)
+
+
+async def test_what_stands_after_a_text_on_its_line_is_told(page):
+    await show(page, "<div style='display:flex;gap:4px'><b>Saved:</b><i>no</i><u>more</u></div>")
+    [[place]] = await find_texts(page, [SoughtText("Saved")])
+    assert (place.after.rstrip(), place.right.strip()) == (":", "no more")
+
+
+@pytest.mark.parametrize(
+    ("style", "fading"),
+    [
+        ("opacity:0", False),
+        ("animation:f 60s", True),
+        ("animation:f 60s infinite", True),
+        ("opacity:0;animation:turn 60s infinite", False),
+    ],
+)
+async def test_a_text_that_is_about_to_appear_is_told(page, style, fading):
+    await show(
+        page,
+        f"<style>@keyframes f{{0%,50%{{opacity:0}}}} @keyframes turn{{to{{rotate:1turn}}}}</style><p style='{style}'>Saved</p>",
+    )
+    [[place]] = await find_texts(page, [SoughtText("Saved")])
+    assert (place.unseen is not None, place.fading) == (True, fading)
 
 
 @pytest.mark.parametrize(

@@ -134,6 +134,19 @@ async def test_a_value_is_written_by_its_term(blank_page):
     assert to_source(found) == 'page.locator("dt", has_text="Daily limit").locator("+ dd")'
 
 
+async def test_a_summary_is_found_by_its_words_alone(blank_page):
+    await show(
+        blank_page,
+        "<title>t</title><details><summary id=more>More</summary><p>Gem</p></details><details><summary>Other</summary></details>",
+    )
+    by_name = Selector(strategies=(NameStrategy(type="role_name", role="button", name="More"),))
+    known = await fingerprint_of(blank_page, "#more")
+    known = known.model_copy(update={"attributes": {}})
+    found = await select_proven_expression(blank_page, by_name, list_locator_candidates(by_name, known))
+    assert to_source(found) == 'page.locator("summary", has_text="More")'
+    assert await to_locator(blank_page, found).get_attribute("id") == "more"
+
+
 @pytest.mark.parametrize(
     ("name", "short"),
     [

@@ -10,6 +10,10 @@ from tests.agent.verification.page_checks.conftest import HASTY, requirement
 SAVED = "said.textContent = 'Saved'"
 STATUS = "<p role=status id=said></p>"
 STOOD = "<p role=status id=said>Saved</p>"
+FLEX = "<div role=status id=said style='display:flex;gap:4px'></div>"
+NOT = "<span>Not</span><span>saved</span>"
+FADING = """<p id=said style='opacity:0'>Error</p><style>@keyframes show{0%,60%{opacity:0}to{opacity:1}} @keyframes blink{0%,90%{opacity:0}to{opacity:1}}
+.in{animation:show .9s forwards} .blink{animation:blink 60s infinite}</style>"""
 FOREIGN = "said.innerHTML = `<iframe src=${origin.replace('127.0.0.1', 'localhost')}/other></iframe>`"
 
 NOT_SO = {
@@ -24,6 +28,16 @@ NOT_SO = {
     "denied": (STATUS, "said.textContent = 'Not Saved'", "message:Saved", "denied"),
     "denied after it": (STATUS, "said.textContent = 'Saved: no, not done'", "message:Saved", "denied"),
     "denied in German": (STATUS, "said.textContent = 'Nicht Gespeichert'", "message:Gespeichert", "denied"),
+    "denied in another box": (FLEX, f"said.innerHTML = '{NOT}'", "message:saved", "denied"),
+    "denied in another box of the page": (FLEX.replace("role=status", ""), f"said.innerHTML = '{NOT}'", "shows:saved", "denied"),
+    "failed": (STATUS, "said.textContent = 'Save failed'", "message:Save", "denied"),
+    "none of them": (STATUS, "said.textContent = 'Failed: saved 0 of 3 rows'", "message:saved", "denied"),
+    "fading in": (FADING, "said.className = 'in'", "not_shows:Error", "shows"),
+    "blinking": (FADING, "said.className = 'blink'", "not_shows:Error", "shows"),
+    "marker": ("<ul><li id=said>x</ul><style>.e::marker{content:'Error '}</style>", "said.className = 'e'", "not_shows:Error", "shows 'Error x'"),
+    "a title that says it is not there": ("", "location = '/gone/title'", "navigates_to:Products", "answered 404"),
+    "a heading that says it is not there": ("", "location = '/gone/heading'", "navigates_to:Products", "answered 404"),
+    "a heading that denies access": ("", "location = '/denied'", "navigates_to:Products", "answered 403"),
     "stood before": (STOOD, "", "message:Saved", "stood there before"),
     "stood before, with a field": (STOOD, "", "message:Saved; field_value:Name=Ada", "stood there before"),
     "text before": ("<p id=said>Saved</p>", "", "shows:Saved", "stood there before"),
@@ -43,6 +57,15 @@ NOT_SO = {
     "no file": ("<a id=said download=report.csv href='/none'></a>", "said.click()", "downloads:report.csv", "was not downloaded"),
 }  # fmt: skip
 SO = {
+    "soft hyphens": (STATUS, "said.innerHTML = 'Gespei&shy;chert'", "message:Gespeichert; shows:Gespeichert"),
+    "signs that nobody sees": (STATUS, "said.innerHTML = '\u200e2&nbsp;ro\u2060ws\ufeff'", "message:2 rows"),
+    "soft hyphens in a title": ("", "document.title = 'Gespei\u00adchert'", "title:Gespeichert"),
+    "soft hyphens in a heading": ("<h2 id=said></h2>", "said.innerHTML = 'Gespei&shy;chert'", "heading:Gespeichert"),
+    "faded": ("<p id=said>Error</p>", "said.style.opacity = 0", "not_shows:Error"),
+    "fading out": ("<p id=said style='transition:opacity .4s'>Error</p>", "said.style.opacity = 0", "not_shows:Error"),
+    "in a field": ("<input readonly id=said>", "said.value = 'Saved'", "shows:Saved"),
+    "beside another text": (FLEX, "said.innerHTML = '<span>Never expires</span><span>Saved</span>'", "message:Saved"),
+    "a page of a single-page application that is answered 404": ("", "location = '/gone/vessels'", "navigates_to:Products"),
     "new message": (STATUS, SAVED, "message:Saved"),
     "again": (STOOD, SAVED, "message:Saved"),
     "shown again": (STOOD.replace("<p", "<p hidden"), "said.hidden = false", "message:Saved"),
@@ -94,6 +117,10 @@ async def _verify(site, open_site_page, body, press, expected):
     )
     site.page("/other", "<p>Error</p>")
     site.page("/gone", "<h1>No such vessel</h1>", status=404)
+    site.page("/gone/title", "<h1>Oh</h1>", title="Products - not found", status=404)
+    site.page("/gone/heading", "<h1>404</h1><h2>Products</h2>", title="Products", status=404)
+    site.page("/gone/vessels", "<h1>Products</h1><h3>No offers today</h3>", title="Products", status=404)
+    site.page("/denied", "<h1>Access denied</h1>", title="Products", status=403)
     return await _judge(open_site_page, f"Save | click | | {expected}")
 
 
