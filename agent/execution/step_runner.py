@@ -405,14 +405,25 @@ class StepRunner:
         kind = step.action.canonical_type
         watched = kind in STORED_AT_ONCE if repeatable else kind not in COMPOSITE_ACTIONS
         watch = RefusalWatch(engine, run, step, repeatable=repeatable) if watched else None
+        if run.entered is not None:
+            await run.entered.before_step(self._session.page, self._find_typed(run, step))
         try:
             verdicts = await self._act_and_judge(run, step, watch)
+            if run.entered is not None and not repeatable:
+                await run.entered.after_press(self._session.page)
         finally:
             if watch is not None:
                 watch.end()
         if entry is not None:
             await engine.checkpoints.conclude(entry, "happened")
         return verdicts
+
+    def _find_typed(self, run: TaskRun, step: TaskStep) -> Any:
+        """Return the text that a step types, if it is not secret."""
+        if step.action.canonical_type != "fill":
+            return None
+        value = fill_call(step.action, run.values).value
+        return value if self._session.context.redact(value) == value else None
 
     async def _act_and_judge(self, run: TaskRun, step: TaskStep, watch: RefusalWatch | None) -> list[Verdict]:
         """Perform the action and judge what it brought about. Raises `StepRefused` if the page refuses it."""

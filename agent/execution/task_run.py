@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agent.execution.outcome_evaluation import OutcomeEvaluation
 from agent.execution.persistence.checkpoint_state import CompletedStep, TaskFrame
@@ -13,6 +13,9 @@ from agent.execution.persistence.failure_record import FailureRecord
 from agent.page.page_refusals import PageComplaint
 from kb_schema.run_records import EvidenceLevel, RunStatus, StepRecord, StepStatus
 from kb_schema.tasks import Task, TaskStep
+
+if TYPE_CHECKING:
+    from agent.execution.entered_texts import EnteredTexts
 
 _ITEM = re.compile(r"\[(\d+)\]")
 
@@ -97,6 +100,8 @@ class TaskRun:
         self.closing = False
         """All steps are done; what is missing now is the task's effect."""
         self.early_exit = False
+        self.entered: EnteredTexts | None = None
+        """What a drafted task types, by which it is judged."""
         self._plans: dict[int, StepReplan] = {}
 
     @property

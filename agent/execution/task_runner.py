@@ -13,6 +13,8 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import Any
 
+from playwright.async_api import Error as PlaywrightError
+
 from agent.errors import (
     AgentError,
     InputMissing,
@@ -29,6 +31,7 @@ from agent.execution.call_templates import can_start_anywhere
 from agent.execution.effects.effect_read_backs import EffectReader
 from agent.execution.effects.spare_tab import SpareTab
 from agent.execution.effects.undo import note_reversal
+from agent.execution.entered_texts import EnteredTexts, is_judged_by_texts
 from agent.execution.execution_ports import LoneAction
 from agent.execution.page_complaints import quote_complaint, read_complaint
 from agent.execution.persistence.checkpoint_state import CheckpointState, TaskFrame, remove_secret_values
@@ -51,6 +54,7 @@ from agent.execution.values.kept_values import KeptValues
 from agent.execution.values.task_values import TaskValues
 from agent.guide import Guide
 from agent.page.errors import GateFailed, PageError, PageGone
+from agent.page.page_readings import read_until
 from agent.page.page_writes import PressAnswers
 from agent.session import Session
 from agent.telemetry import span
@@ -204,6 +208,7 @@ class TaskRunner:
         if path is not None:
             state.frames[path] = frame
         run = TaskRun(task, frame, depth, path)
+        run.entered = EnteredTexts() if depth == 0 and is_judged_by_texts(task) else None
         run.ledger, run.running = state.ledger, frozenset({*self._running, task.task_id})
         if depth == 0 and self.place is None:
             self.resilience.begin(task.resilience)
@@ -279,6 +284,8 @@ class TaskRunner:
 
     async def _check_effect(self, run: TaskRun) -> None:
         """Check the task's effect apart from its own page. Raises `StepFailed` if it is missing."""
+        if run.entered is not None and not run.proven and not run.error:
+            run.proven = await run.entered.are_kept(self._reopen)
         rule = run.task.read_back
         if rule is None or rule.only_in_doubt or not run.frame.looked:
             return
@@ -292,6 +299,18 @@ class TaskRunner:
                 error="contradicted",
                 acted=True,
             )
+
+    async def _reopen(self, url: str, holds: Callable[[str], bool]) -> bool:
+        """Open an address in another tab; return whether its text comes to hold."""
+        try:
+            async with self.in_spare_tab() as other:
+                await other.guide.open(url)
+                return (
+                    await read_until(other.session.page, holds)
+                    and await other.session.signed_in() is not False
+                )
+        except (AgentError, PageError, PlaywrightError):
+            return False
 
     async def _end(self, run: TaskRun, status: RunStatus) -> None:
         context = self.session.context

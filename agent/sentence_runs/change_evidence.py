@@ -9,10 +9,9 @@ themselves: `control_evidence`.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Page, Response
@@ -21,7 +20,7 @@ from agent.errors import AgentError
 from agent.execution.task_runner import TaskRunner
 from agent.locators.page_scan import scan_page
 from agent.page.errors import PageError
-from agent.page.page_changes import wait_for_change
+from agent.page.page_readings import read_page_text, read_shown, read_until, wait_until_settled
 from agent.page.page_writes import watch_writes
 from agent.sentence_runs.control_evidence import ControlEvidence
 from agent.sentence_runs.switch_evidence import SwitchEvidence
@@ -33,51 +32,8 @@ FAILED = 500
 """The least status of an answer that says nothing about the page."""
 GONE = (404, 410)
 """The status of a page that is missing: it may be that of what was deleted, and need not look signed in."""
-SETTLED_S = 5.0
-"""How long a page that is opened again may take to show all it shows."""
-QUIET_LOOKS = 3
-"""Looks at a page, each when it changes or a quarter of a second later, that find the same text: it shows all."""
 MOST_REOPENED = 3
 """Pages that are opened again to see that a text is gone from them."""
-_TEXT = "() => document.body ? document.body.innerText : ''"
-_SENT_VALUES = Path(__file__).with_name("sent_values.js").read_text(encoding="utf-8")
-"""What the application sent as the values of fields: not what was typed into them."""
-
-
-async def read_page_text(page: Page) -> str:
-    """Return the text that the page shows outside of fields, folded; empty if it does not answer."""
-    with suppress(PlaywrightError):
-        return fold(str(await page.evaluate(_TEXT)))
-    return ""
-
-
-async def _read_shown(page: Page) -> str:
-    """Return the page's text with the values that the application sent for its fields."""
-    with suppress(PlaywrightError):
-        return " ".join([await read_page_text(page), fold(str(await page.evaluate(_SENT_VALUES)))]).strip()
-    return ""
-
-
-async def _wait_until_settled(page: Page) -> None:
-    """Wait until an opened page has loaded what it shows, and has not changed for a while; at most so long."""
-    until = time.monotonic() + SETTLED_S
-    with suppress(PlaywrightError):
-        await page.wait_for_load_state("networkidle", timeout=SETTLED_S * 1_000)
-    text, same = "", 0
-    while same < QUIET_LOOKS and (left := until - time.monotonic()) > 0:
-        was, text = text, await read_page_text(page)
-        same = same + 1 if text and text == was else 0
-        await wait_for_change(page, left)
-
-
-async def _read_until(page: Page, held: Callable[[str], bool]) -> bool:
-    """Read a page that was opened until its text holds, at most so long; return whether it does."""
-    until = time.monotonic() + SETTLED_S
-    while not held(await _read_shown(page)):
-        if (left := until - time.monotonic()) <= 0:
-            return False
-        await wait_for_change(page, left)
-    return True
 
 
 async def wait_for_answer(page: Page) -> None:
@@ -122,7 +78,7 @@ class ChangeEvidence:
 
     async def after_press(self, page: Page, *, accepted: bool) -> None:
         """Read the page to which the press led. `accepted`: the press sent a change, and the application accepted it."""
-        text, url = await _read_shown(page), page.url
+        text, url = await read_shown(page), page.url
         self._accepted = self._accepted or accepted
         before = (self._before, *([self._seen[url]] if url in self._seen else []))
         if accepted and self._shows(text, before):
@@ -135,7 +91,7 @@ class ChangeEvidence:
 
     async def note_page(self, page: Page) -> None:
         """Read a page on the way."""
-        self._note(page.url, await _read_shown(page))
+        self._note(page.url, await read_shown(page))
 
     async def judge(self, engine: TaskRunner) -> tuple[bool, Sequence[str]]:
         """Open the pages again on which it was seen; return whether the evidence is there, and what was seen."""
@@ -179,7 +135,7 @@ class ChangeEvidence:
         if self._shown is not None:
             url, before = self._shown
             await self._open(engine, url)
-            if not await _read_until(page, lambda shown: self._shows(shown, before)):
+            if not await read_until(page, lambda shown: self._shows(shown, before)):
                 lost = "the page showed it after the press, but not when it was opened again"
                 return f"{lost}: {self._describe()}"
         for url in list(self._had)[-MOST_REOPENED:] if self.plan.gone_when_done else ():
@@ -215,7 +171,7 @@ class ChangeEvidence:
         finally:
             session.beside = was
             session.page.remove_listener("response", note)
-        await _wait_until_settled(session.page)
+        await wait_until_settled(session.page)
         status = answers[-1].status if answers else 0
         if status >= FAILED:
             raise AgentError(f"it answered with the status {status}")

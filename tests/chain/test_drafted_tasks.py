@@ -1,0 +1,107 @@
+"""A drafted task is a success if the application shows what it typed, also when the page is opened again; else it is unverified."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from agent.execution.task_runner import TaskRunner
+from kb_schema.run_records import EvidenceLevel, RunStatus
+from kb_schema.tasks import DRAFT, Task
+from tests.support.small_sites import Answered, Asked, running_site, visiting
+
+if TYPE_CHECKING:
+    from playwright.async_api import Browser
+
+TASK = Task.model_validate(
+    {
+        "task_id": "add_boat",
+        "metadata": {DRAFT: "the form on Boats"},
+        "io_spec": {"inputs": [{"name": "name"}, {"name": "berth", "required": False}]},
+        "steps": [
+            {"step_id": f"s{number}", "order": number, "action": call}
+            for number, call in enumerate(
+                (
+                    {"action_type": "navigate", "url": "/add"},
+                    {"action_type": "fill", "target": "#name", "value": "{name}"},
+                    {"action_type": "fill", "target": "#berth", "value": "{berth}"},
+                    {"action_type": "click", "target": "#save"},
+                ),
+                start=1,
+            )
+        ],
+    }
+)
+FORM = "<h1>Add a boat</h1><form method=post action=/add><input id=name name=name><input id=berth name=berth><button id=save>Save</button></form>"
+
+
+def _list(boats: list[str], told: str = "") -> str:
+    return f"<h1>Boats</h1><p>{told}</p><ul>{''.join(f'<li>{escape(each)}</li>' for each in boats)}</ul>"
+
+
+def _keeps(boats: list[str]) -> Callable[[Asked], Answered]:
+    """Stores the boat, and shows the list."""
+
+    def answer(asked: Asked) -> Answered:
+        if asked.method == "GET":
+            return Answered(FORM if asked.path == "/add" else _list(boats))
+        boats.append(" ".join(asked.form.values()))
+        return Answered(location="/boats", status=303)
+
+    return answer
+
+
+def _repeats(_: list[str]) -> Callable[[Asked], Answered]:
+    """Stores nothing, and repeats what was entered in the answer."""
+    return lambda asked: Answered(
+        FORM if asked.method == "GET" else f"<p>Thank you for {' '.join(asked.form.values())}</p>"
+    )
+
+
+def _ignores(boats: list[str]) -> Callable[[Asked], Answered]:
+    """Stores nothing, and shows the list."""
+
+    def answer(asked: Asked) -> Answered:
+        if asked.method == "GET":
+            return Answered(FORM if asked.path == "/add" else _list(boats))
+        return Answered(location="/boats", status=303)
+
+    return answer
+
+
+def _says_once(boats: list[str]) -> Callable[[Asked], Answered]:
+    """Stores nothing, and says once that it did."""
+    told: list[str] = []
+
+    def answer(asked: Asked) -> Answered:
+        if asked.method == "GET":
+            return Answered(FORM if asked.path == "/add" else _list(boats, told.pop() if told else ""))
+        told.append(f"{' '.join(asked.form.values())} was added")
+        return Answered(location="/boats", status=303)
+
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("makes", "boats", "status"),
+    [
+        (_keeps, [], RunStatus.SUCCESS),
+        (_repeats, [], RunStatus.UNVERIFIED),
+        (_ignores, [], RunStatus.UNVERIFIED),
+        (_ignores, ["Skua North 9"], RunStatus.UNVERIFIED),  # the same name was there before
+        (_says_once, [], RunStatus.UNVERIFIED),
+    ],
+)
+async def test_what_was_typed_must_be_there_when_the_page_is_opened_again(
+    browser: Browser, tmp_path: Any, makes: Any, boats: list[str], status: RunStatus
+):
+    with running_site(makes(boats)) as site:
+        async with visiting(browser, site, tmp_path) as session:
+            session.knowledge.know(TASK)
+            result = await TaskRunner(session).run_task("add_boat", {"name": "Skua", "berth": "South 12"})
+    assert (result.status, result.error) == (status, None)
+    assert (result.evidence is EvidenceLevel.VERIFIED) is (status is RunStatus.SUCCESS)
+    assert len(site.writes) == 1
