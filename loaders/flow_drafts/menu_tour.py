@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
+from itertools import zip_longest
 
 from kb_schema import KnowledgeBase
 from kb_schema.conditions import DomContains
@@ -44,19 +45,34 @@ def choose_stops(knowledge: KnowledgeBase, most: int = MOST_STOPS) -> list[Scree
     """Return the screens of a tour without the start screen, in the order of the menu.
 
     The menu is the layout whose elements lead to most screens. Without one, the screens that the start
-    screen leads to are taken.
+    screen leads to are taken. Of a menu that must be opened first its entries are, and of
+    several such menus some of each.
     """
     start = find_start(knowledge)
     left = {each.screen_id: each for each in shown_screens(knowledge)}
     if start is not None:
         left.pop(start.screen_id, None)
-    found: dict[str, Screen] = {}
     shown_signed_in = _find_signed_in_screens(knowledge)
+    parts: list[list[str]] = []
+    known: set[str] = set()
     for edge in (*_menu_edges(knowledge), *_edges_from(knowledge, start)):
-        to_screen = shown_signed_in.get(edge.to_screen, edge.to_screen)
-        if to_screen in left and len(found) < most and not _signs_out(knowledge, edge):
-            found.setdefault(to_screen, left[to_screen])
-    return list(found.values())
+        part = []
+        for entry in (edge, *_edges_behind(knowledge, edge)):
+            to_screen = shown_signed_in.get(entry.to_screen, entry.to_screen)
+            if to_screen in left and to_screen not in known and not _signs_out(knowledge, entry):
+                known.add(to_screen)
+                part.append(to_screen)
+        parts.append(part)
+    in_turns = [each for row in zip_longest(*parts) for each in row if each is not None]
+    chosen = set(in_turns[:most])
+    return [left[each] for part in parts for each in part if each in chosen]
+
+
+def _edges_behind(knowledge: KnowledgeBase, edge: Transition) -> Iterator[Transition]:
+    """Yield the transitions of the entries if a transition opens a menu or dialog."""
+    opened = knowledge.screens.get(edge.to_screen)
+    if opened is not None and opened.metadata.get(LAYER):
+        yield from _edges_from(knowledge, opened)
 
 
 def _find_signed_in_screens(knowledge: KnowledgeBase) -> dict[str, str]:

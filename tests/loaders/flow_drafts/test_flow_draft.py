@@ -168,6 +168,16 @@ def test_no_dialog_is_a_stop_and_of_two_screens_of_one_address_the_one_that_is_s
     assert [each.screen_id for each in choose_stops(knowledge)] == ["about_more"]
 
 
+def test_of_menus_that_are_opened_first_some_entries_of_each_are_stops():
+    menus = [screen(f"menu{n}", metadata={"layer": "menu"}) for n in range(2)]
+    places = [screen(f"place{n}{m}") for n in range(2) for m in range(4)]
+    edges = [edge("home", f"menu{n}", "e0") for n in range(2)]
+    entries = [edge(f"menu{n}", f"place{n}{m}", f"e{m}") for n in range(2) for m in range(4)]
+    knowledge = small(screen("home", url="/"), *menus, *places, *edges, *entries)
+    stops = [each.screen_id for each in choose_stops(knowledge, 4)]
+    assert [each[5] for each in stops] == ["0", "0", "1", "1"]
+
+
 def test_a_screen_is_called_by_its_name_if_that_is_one_of_its_headings():
     headings = [
         {"type": "dom_contains", "value": text, "selector": "h2", "weight": 0.5}
