@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from kb_schema.url_patterns import ANY
@@ -165,7 +165,7 @@ class _SiteTexts:
         self._root = _root(places, SHARED)
         self._managed = _root(places, MANAGED)
         shown = Counter(
-            text for own in grouped for text in set.intersection(*(set(_texts(page)) for page in own))
+            text for own in grouped for text in set.intersection(*(set(_list_heads(page)) for page in own))
         )
         least = max(LEAST_COMMON, COMMON * len(grouped))
         self._common = {text for text, times in shown.items() if times > least}
@@ -206,9 +206,7 @@ class _SiteTexts:
 
     def _own_heads(self, page: ObservedPage) -> tuple[str, ...]:
         for kind, where in _HEADS:
-            texts = page.profile.texts.get((kind, where), ())
-            if kind == "title":
-                texts = tuple(_PIECES.split(text)[0] for text in texts)
+            texts = _list_heads_of(page, kind, where)
             own = tuple(text for text in texts if text not in self._common)
             if own:
                 return own
@@ -302,6 +300,17 @@ def _site_names(pages: Sequence[ObservedPage]) -> set[str]:
         piece for page in pages for text in _titles(page) for piece in set(_PIECES.split(text)[1:])
     )
     return {piece for piece, times in counted.items() if times > COMMON * len(pages)}
+
+
+def _list_heads_of(page: ObservedPage, kind: str, where: str) -> tuple[str, ...]:
+    """Return the headings of one level, or the titles without the name of the site behind them."""
+    texts = page.profile.texts.get((kind, where), ())
+    return tuple(_PIECES.split(text)[0] for text in texts) if kind == "title" else texts
+
+
+def _list_heads(page: ObservedPage) -> Iterator[str]:
+    for kind, where in _HEADS:
+        yield from _list_heads_of(page, kind, where)
 
 
 def _texts(page: ObservedPage) -> tuple[str, ...]:

@@ -100,6 +100,15 @@ def test_where_every_page_has_the_heading_of_the_site_the_next_one_says_what_it_
     assert named(groups) == ["Edit crew", "Edit boat", "Boat log", "Boats"]
 
 
+def test_a_title_that_every_page_has_says_nothing() -> None:
+    def page(path: str, heading: str) -> ObservedPage:
+        return look(path, title="Orderbook", more=f"<h4>{heading}</h4>")
+
+    groups = [[page("/contact/edit/1", "Edit Contact")], [page("/order/edit/1", "Edit Order")]]
+    rest = [[page("/contact/list", "List Contact")], [page("/order/list", "List Order")]]
+    assert named([*groups, *rest])[:2] == ["Edit Contact", "Edit Order"]
+
+
 def test_a_screen_without_a_heading_or_title_of_its_own_is_called_as_in_the_menu() -> None:
     wiki = [
         look("/wiki", title="Quay", more="<h3>Other formats</h3>"),
