@@ -22,8 +22,8 @@ class ScreenAddresses:
         self._places: dict[tuple[str, ...], str | None] = {}
         for screen in screens:
             for look in screen.looks:
-                if screen.failed:
-                    continue
+                if screen.failed or (look.page.layer and not look.page.openable):
+                    continue  # no link leads to what lies on its page
                 _only(self._exact, _plain(look.observed.path), screen.screen_id)
                 _only(self._places, place(look.observed.path), screen.screen_id)
 
