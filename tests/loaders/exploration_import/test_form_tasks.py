@@ -137,6 +137,21 @@ def test_a_screen_whose_name_begins_with_a_number_is_reached_by_its_row(tmp_path
     assert asked[0] in {condition.name for each in edges for condition in each.conditions.required}
 
 
+def test_the_row_of_a_list_leads_to_the_form_though_something_else_lies_on_its_page(tmp_path: Path):
+    seen = drawing(tmp_path)
+    rows = "".join(f"<li><a href='/t/{number}'>Ticket {number}</a></li>" for number in (1, 2, 3))
+    seen.page("list", "/", f"<main><h1>All</h1><ul>{rows}</ul></main>", start=True)
+    form = "<main><h1>Ticket</h1><form method=post><input aria-label='Due'><button>Save it</button></form><i>Day</i></main>"
+    for number in (1, 2):
+        seen.page(f"t{number}", f"/t/{number}", form)
+    days = "<div class=menu><button>Monday</button><button>Tuesday</button></div>"
+    seen.page("days", "/t/1", form + days, layer="menu", openable=False, behind="t1")
+    tasks = build_knowledge(seen.folder).knowledge.tasks.values()
+    assert [[each.name for each in task.io_spec.inputs if each.required] for task in tasks] == [
+        ["ticket_row"]
+    ]
+
+
 def test_who_is_signed_out_and_sees_the_screen_without_its_form_signs_in_first(tmp_path: Path):
     seen = drawing(tmp_path)
     issue = (
