@@ -4,7 +4,10 @@ const OPTIONS_SHOWN = 8;
 const OPTIONS_KEPT = 50;
 const WIDGET_SHOWS_MS = 1000;
 const TUCKED_AWAY_PX = 2;
-const WIDGET_PARTS = "[role=combobox], [role=listbox], [role=button], [role=textbox], [tabindex], input, button, a";
+const LIST_SIGNS = "[role=combobox], [role=listbox], [aria-haspopup=listbox], [aria-haspopup=true], input:not([type=hidden], [type=checkbox], [type=radio], [type=button], [type=submit], [type=image])";
+const CLEARING = /[\s\u00d7\u2715\u2716\u25be\u25bc\u2304]+/g; // signs of a widget beside its words
+const SENDS = "button[type=submit], button[formaction], input[type=submit], input[type=image], a[href]:not([href^='#']):not([href^='javascript:'])";
+const shownBefore = new WeakMap(); // list -> what said the option before its widget was opened
 
 /**
  * Choose options by value or label, as soon as all of them are there.
@@ -24,6 +27,7 @@ async function choose(el, wanted, timeoutMs) {
       return { gone: false, problem: why, widget: why !== null };
     }
     if (nativeNow() >= deadline) {
+      if (missing) noteOffers(list, missing);
       const there = [...list.options].slice(0, OPTIONS_KEPT).map((option) => squeeze(option.label));
       return { gone: false, problem, missing: missing ?? null, there, widget: Boolean(missing) && widgetOf(list, newLook()) !== null };
     }
@@ -57,12 +61,13 @@ async function chosen(list, options) {
   markChosen(list, options);
   if (!widget) return null;
   const deadline = nativeNow() + WIDGET_SHOWS_MS;
-  const shows = () => widget.isConnected && options.every((option) => squeeze(textOf(widget, null)).includes(squeeze(option.label)));
+  const shows = () => widget.isConnected && options.every((option) => wordsShown(widget).includes(squeeze(option.label)));
   while (!shows()) {
     const left = deadline - nativeNow();
-    const text = squeeze(textOf(widget, null));
+    const text = wordsShown(widget);
     if (left <= 0) {
       if (list.isConnected) markChosen(list, before);
+      noteOffers(list, options[0].label);
       return `it is hidden, and ${describe(widget)}, which stands for it, shows ${JSON.stringify(text)} all the same`;
     }
     await nextChange(Math.min(100, left));
@@ -72,41 +77,70 @@ async function chosen(list, options) {
 
 /**
  * The widget that a script has put beside a list to choose from, or around it, and that people see instead (Select2,
- * bootstrap-select); null if there is none. It takes the keyboard, and is the only one there.
+ * bootstrap-select); null if there is none. It has a sign of a list, and shows what is chosen in the list and nothing else:
+ * a button beside a hidden list is no widget.
  */
 function widgetOf(list, look) {
   if (tagOf(list) !== "select" || !tuckedAway(list, look)) return null;
   const isWidget = (node) =>
-    node && tagOf(node) !== "select" && visible(node, look) && (node.matches(WIDGET_PARTS) || node.querySelector(WIDGET_PARTS) !== null)
-    && [...node.querySelectorAll("select")].every((other) => other === list);
+    node && tagOf(node) !== "select" && visible(node, look) && (node.matches(LIST_SIGNS) || node.querySelector(LIST_SIGNS) !== null)
+    && !node.matches(SENDS) && node.querySelector(SENDS) === null
+    && [...node.querySelectorAll("select")].every((other) => other === list) && (widgets.has(node) || saysChoice(node, list));
   const around = list.parentElement;
   const shown = [list.nextElementSibling, list.previousElementSibling].filter(isWidget);
-  if (shown.length) return shown[0];
-  return around && !["form", "fieldset", "td", "body"].includes(tagOf(around)) && isWidget(around) ? around : null;
+  const widget = shown[0] || (around && !["form", "fieldset", "td", "body"].includes(tagOf(around)) && isWidget(around) ? around : null);
+  if (widget) widgets.add(widget);
+  return widget;
+}
+
+const widgets = new WeakSet(); // those that showed the choice of their list once
+
+const wordsShown = (node) => squeeze(textOf(node, null)) || squeeze(node.innerText || "");
+
+/** Whether an element shows the labels of the options that are chosen in a list, and nothing else. */
+function saysChoice(node, list) {
+  let rest = wordsShown(node).toLowerCase();
+  const labels = [...list.selectedOptions].map((option) => squeeze(option.label).toLowerCase()).filter(Boolean);
+  labels.sort((one, other) => other.length - one.length);
+  for (const label of labels) {
+    if (!rest.includes(label)) return false;
+    rest = rest.split(label).join(" "); // also as its title
+  }
+  return labels.length > 0 && rest.replace(CLEARING, "") === "";
 }
 
 /**
- * Where the opened widget of a list offers an option, as soon as there is exactly one such place: in the widget, or in what lies
- * above the page. The path is null if there is none.
+ * Where the opened widget of a list offers an option, as soon as there is exactly one such place: in the widget, or in what
+ * came up since it was opened. The path is null if there is none.
  */
 async function widgetOption(list, wanted, timeoutMs) {
   const deadline = nativeNow() + timeoutMs;
   const { options } = wantedOptions(list, [wanted]);
   const label = options.length ? squeeze(options[0].label) : wanted;
+  const before = shownBefore.get(list) || new Set();
   for (;;) {
     const look = newLook();
     const widget = widgetOf(list, look);
-    const says = (node) => squeeze(node.textContent || "") === label;
-    const offers = (node) =>
-      tagOf(node) !== "option" && getComputedStyle(node).pointerEvents !== "none" && says(node) && ![...node.children].some(says) && visible(node, look)
-      && closestFlat(node, (up) => up === widget || attr(up, "role") === "listbox" || ["absolute", "fixed"].includes(getComputedStyle(up).position)) !== null;
-    const all = [...document.body.querySelectorAll("*")].filter(offers);
+    const all = offersOf(label, look).filter((node) => !before.has(node) || (widget !== null && widget.contains(node)));
     const own = all.filter((node) => widget !== null && widget.contains(node));
     const near = own.length ? own : all;
     const found = near.length > 1 ? near.filter((node) => isOnTop(node, look)) : near;
     if (found.length === 1 || nativeNow() >= deadline) return { path: found.length === 1 ? pathTo(found[0]) : null, found: found.length };
     await nextChange(Math.max(1, Math.min(100, deadline - nativeNow())));
   }
+}
+
+/** What a person sees that says nothing but a label, and neither sends a form nor leads elsewhere. */
+function offersOf(label, look) {
+  const says = (node) => squeeze(node.textContent || "") === label;
+  const offers = (node) =>
+    tagOf(node) !== "option" && getComputedStyle(node).pointerEvents !== "none" && says(node) && ![...node.children].some(says) && visible(node, look)
+    && closestFlat(node, (up) => up.matches(SENDS)) === null;
+  return [...document.body.querySelectorAll("*")].filter(offers);
+}
+
+function noteOffers(list, label) {
+  shownBefore.set(list, new Set(offersOf(squeeze(label), newLook())));
 }
 
 function isOnTop(el, look) {
@@ -120,7 +154,7 @@ async function widgetChose(list, wanted, timeoutMs) {
   for (;;) {
     const { options } = wantedOptions(list, [wanted]);
     const widget = widgetOf(list, newLook());
-    const shows = widget !== null && options.length === 1 && squeeze(textOf(widget, null)).includes(squeeze(options[0].label));
+    const shows = widget !== null && options.length === 1 && wordsShown(widget).includes(squeeze(options[0].label));
     if (shows && options[0].selected) return true;
     if (nativeNow() >= deadline) return false;
     await nextChange(Math.max(1, Math.min(100, deadline - nativeNow())));

@@ -13,15 +13,22 @@ TUCKED = "position:absolute;width:1px;height:1px;overflow:hidden;clip:rect(0 0 0
 OPTIONS = "<option>Retail<option>Wholesale<option>Export"
 PAGE = f"""<!doctype html><title>Customers</title><style>.w {{ display:inline-block;width:200px;background:#eee }} .drop {{ position:absolute;background:#fff }}</style>
 <div><select id=follows style="{TUCKED}">{OPTIONS}</select><span class=w><span role=combobox tabindex=0>Retail</span></span></div>
-<div><select id=pressed style="display:none">{OPTIONS}</select><div class=w><a tabindex=0>Retail</a></div></div>
-<div><select id=kept style="display:none"><option>Retail</select><div class=w><a tabindex=0>Retail</a></div></div>
-<div><select id=deaf style="display:none">{OPTIONS}</select><div class=w><a tabindex=0>Retail</a></div></div>
+<div><select id=pressed style="display:none">{OPTIONS}</select><div class=w><a role=combobox tabindex=0>Retail</a></div></div>
+<div><select id=kept style="display:none"><option>Retail</select><div class=w><a role=combobox tabindex=0>Retail</a></div></div>
+<div><select id=deaf style="display:none">{OPTIONS}</select><div class=w><a role=combobox tabindex=0>Retail</a></div></div>
+<div><select id=beside style="display:none">{OPTIONS}</select><button onclick="pressed.push(1)">Delete all</button></div>
+<div><select id=named style="display:none">{OPTIONS}</select><button onclick="pressed.push(2)">Retail</button></div>
+<div><select id=more style="display:none">{OPTIONS}</select><button aria-haspopup=listbox onclick="pressed.push(3)">Retail Buy now</button></div>
+<div><select id=sends style="display:none">{OPTIONS}</select><div role=combobox>Retail<button type=submit onclick="pressed.push(4)"></button></div></div>
+<div><select id=other style="display:none">{OPTIONS}</select><div class=w><a role=combobox tabindex=0>Retail</a></div></div>
+<div style="position:fixed;right:0;top:0"><p onclick="pressed.push(5)">Export</p></div>
 <div style="position:relative;height:40px"><select id=covered>{OPTIONS}</select><div class=w style="position:absolute;left:0;top:0">Sorry, closed</div></div>
 <table><tr><td>Wholesale</table>
 <script>
+const pressed = [];
 const shownBeside = (id) => document.querySelector(`#${{id}} + .w`).firstElementChild;
 follows.addEventListener("change", () => {{ shownBeside("follows").textContent = follows.value }});
-for (const list of [pressed, kept]) shownBeside(list.id).parentElement.addEventListener("click", () => {{
+for (const list of [document.getElementById('pressed'), kept]) shownBeside(list.id).parentElement.addEventListener("click", () => {{
   const drop = document.body.appendChild(document.createElement("ul"));
   drop.className = "drop";
   for (const word of ["Retail", "Wholesale", "Export"]) drop.append(Object.assign(document.createElement("li"), {{
@@ -49,6 +56,21 @@ async def test_a_choice_that_the_widget_does_not_show_is_taken_back(page):
     with pytest.raises(ActionFailed, match='shows "Retail" all the same, and offers "Wholesale" 0 times'):
         await perform_action(page, "select_option", selector=css("#deaf"), value="Wholesale", timeout_s=2)
     assert await page.locator("#deaf").input_value() == "Retail"
+
+
+@pytest.mark.parametrize("name", ["beside", "named", "more", "sends"])
+async def test_a_button_beside_a_hidden_list_is_no_widget_and_is_not_pressed(page, name):
+    await show(page, PAGE, "/customers")
+    with pytest.raises(GateFailed, match="display: none"):
+        await perform_action(page, "select_option", selector=css(f"#{name}"), value="Export", timeout_s=1)
+    assert await page.evaluate("pressed") == []
+
+
+async def test_what_said_the_option_before_the_widget_was_opened_is_not_pressed(page):
+    await show(page, PAGE, "/customers")
+    with pytest.raises(ActionFailed, match='offers "Export" 0 times'):
+        await perform_action(page, "select_option", selector=css("#other"), value="Export", timeout_s=1)
+    assert await page.evaluate("pressed") == []
 
 
 async def test_a_list_under_something_else_is_covered(page):
