@@ -35,6 +35,7 @@ from agent.synthesis.patterns.aligned_rows import (
 )
 from agent.synthesis.patterns.branch_conditions import BranchConditionFinder, DecisionPage, InferredCondition
 from agent.synthesis.patterns.counted_rows import COUNT
+from agent.synthesis.patterns.control_states import find_control_states
 from agent.synthesis.patterns.decision_pages import DecisionPages
 from agent.synthesis.patterns.detour_evidence import find_thin_evidence
 from agent.synthesis.patterns.extracted_patterns import (
@@ -94,6 +95,7 @@ class PatternExtractor:
         rows = frozenset(aligned.rows(None))
         decisive = frozenset((trace, ()) for trace in aligned.distinct_ids)
         found = whole.patterns(numbers, rows, decisive)
+        found = replace(found, control_states=find_control_states(aligned, found, self._pages))
         return replace(
             found,
             postconditions=infer_postconditions(aligned, found),
