@@ -79,10 +79,8 @@ class StepConditions:
         session, target = self._session, step.action.target
         so = Combined(type="all_of", conditions=cast("tuple[Any, ...]", conditions))
         if isinstance(target, Selector):
-            there = fill_conditions(
-                (ElementVisible(type="element_visible", element=target),), run.values
-            )
-            either = Combined(type="any_of", conditions=cast("tuple[Any, ...]", (so, *there)))
+            there = fill_conditions((ElementVisible(type="element_visible", element=target),), run.values)
+            either = Combined(type="any_of", conditions=(so, *there))
             await session.judge_until_held([either], run.values, timeout_s=DRAWN_S)
         began = time.monotonic()
         while True:  # a page that still loads may show the control of what was open before

@@ -290,11 +290,8 @@ def _list_changes(pairs: Sequence[tuple[Element, Element]]) -> list[tuple[str, s
             found.append((was, f"[@{name}={xpath_literal(pair[1])}]"))
     added = [_list_classes(after) - _list_classes(before) for before, after in pairs]
     removed = [_list_classes(before) - _list_classes(after) for before, after in pairs]
-    for name in sorted(set.intersection(*added)):
-        found.append((f"[not({_has_class(name)})]", f"[{_has_class(name)}]"))
-    for name in sorted(set.intersection(*removed)):
-        found.append((f"[{_has_class(name)}]", f"[not({_has_class(name)})]"))
-    return found
+    found += [(_lacks(name), _has(name)) for name in sorted(set.intersection(*added))]
+    return found + [(_has(name), _lacks(name)) for name in sorted(set.intersection(*removed))]
 
 
 def _compare_names(pairs: Sequence[tuple[Element, Element]]) -> Iterator[tuple[str, str]]:
@@ -329,5 +326,9 @@ def _list_classes(element: Element) -> set[str]:
     }
 
 
-def _has_class(name: str) -> str:
-    return f"contains(concat(' ', normalize-space(@class), ' '), {xpath_literal(f' {name} ')})"
+def _has(name: str) -> str:
+    return f"[contains(concat(' ', normalize-space(@class), ' '), {xpath_literal(f' {name} ')})]"
+
+
+def _lacks(name: str) -> str:
+    return f"[not({_has(name)[1:-1]})]"
