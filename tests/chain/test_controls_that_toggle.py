@@ -78,6 +78,14 @@ class Crew:
         return self.controls[name in self.followed].format(name)
 
 
+class Likes(Crew):
+    """Only the number of likes says that one was given."""
+
+    def _control(self, name: str) -> str:
+        likes = 10 * len(name) + list(MATES).index(name) + (name in self.followed)
+        return f"<button class=like-btn data-press={name}>{SVG}<span>{likes}</span></button>"
+
+
 async def follows_in_a_list(page, given, _dice):
     await page.get_by_text("Crew", exact=True).click()
     await page.wait_for_url("**/crew")
@@ -163,3 +171,14 @@ async def test_the_state_and_the_answer_of_the_application_are_the_criteria(brow
     assert "not(contains(concat(' ', normalize-space(@class), ' '), ' starred '))" in json.dumps(
         step.action.target.to_json()
     )
+
+
+async def test_a_press_that_only_a_number_shows_is_never_said_to_be_done(browser, tmp_path):
+    crew = Likes("", "")
+    with running_site(crew.answer) as site:
+        found = await learn(browser, crew, site, tmp_path, follows_in_a_list, before={"Dee"})
+        assert not found.lowered.workflow.success_criteria
+        (name,) = (each.name for each in found.lowered.workflow.io_spec.inputs if each.required)
+        async with visiting(browser, site, tmp_path / "stores") as session:
+            done = await ran(session, found, {name: "Eli"})
+    assert done.status is RunStatus.UNVERIFIED, done.error

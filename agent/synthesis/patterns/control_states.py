@@ -43,6 +43,7 @@ _PASSING = frozenset(
     }
 )  # fmt: skip
 """Parts of classes that a control has for a moment, or for as long as the pointer or the focus is on it."""
+_NUMBER = re.compile(r"\d[\d.,]*")
 _PARTS = re.compile(r"[-_:]+")
 
 
@@ -65,11 +66,7 @@ def find_control_states(
     if len(traces) < LEAST_TRACES:
         return {}
     found: dict[int, ControlState] = {}
-    steady: list[tuple[AlignedPosition, ParameterizableInfo | None]] = [
-        *((position, None) for position in patterns.deterministic_steps),
-        *patterns.parameterizable_steps,
-    ]
-    for position, info in steady:
+    for position, info in _list_steady(patterns):
         presses = _read_presses(position, info, traces, pages)
         if presses and (state := _find_state(presses, _list_templates(position, info))) is not None:
             found[position.index] = state
@@ -84,6 +81,42 @@ def find_only_state(aligned: AlignedTraceSet, patterns: ExtractedPatterns) -> Co
         if all(_list_sending(each) == [cells[each.trace_id, ()].step_index] for each in traces):
             return state
     return None
+
+
+def is_only_counted(aligned: AlignedTraceSet, patterns: ExtractedPatterns, pages: TracePages) -> bool:
+    """Whether the press that alone sent something shows in the number of its control alone: 12 likes become 13.
+
+    A second press makes them 12 again, and the application accepts it as it did the first: nothing tells whether it was done.
+    """
+    traces = list_independent_traces(aligned)
+    for position, info in _list_steady(patterns):
+        cells = position.cells
+        if not all(
+            (each.trace_id, ()) in cells and _list_sending(each) == [cells[each.trace_id, ()].step_index]
+            for each in traces
+        ):
+            continue
+        presses = _read_presses(position, info, traces, pages)
+        paths = [_split_last_step(_read_xpath(each) or "") for each in _list_templates(position, info)]
+        return any(
+            path is not None and bool(presses) and all(_is_counted(each, path) for each in presses)
+            for path in paths
+        )
+    return False
+
+
+def _is_counted(press: _Press, path: _Path) -> bool:
+    after = _find_after(press, path)
+    if after is None:
+        return False
+    was, now = (squeeze(text_of(each, everything=True)) for each in (press.element, after))
+    return was != now and _NUMBER.sub("#", was) == _NUMBER.sub("#", now)
+
+
+def _list_steady(patterns: ExtractedPatterns) -> Iterator[tuple[AlignedPosition, ParameterizableInfo | None]]:
+    """Yield the positions that all traces have."""
+    yield from ((position, None) for position in patterns.deterministic_steps)
+    yield from patterns.parameterizable_steps
 
 
 def _list_sending(trace: ExecutionTrace) -> list[int]:

@@ -16,7 +16,7 @@ from agent.synthesis.alignment.aligned_traces import AlignedTraceSet, RowKey
 from agent.synthesis.patterns.aligned_rows import first_step
 from agent.synthesis.patterns.branch_conditions import BranchConditionFinder, DecisionPage
 from agent.synthesis.patterns.checked_ends import find_checked_conditions
-from agent.synthesis.patterns.control_states import find_only_state
+from agent.synthesis.patterns.control_states import find_only_state, is_only_counted
 from agent.synthesis.patterns.end_addresses import find_address_conditions, find_path_condition
 from agent.synthesis.patterns.end_places import (
     find_number_changes,
@@ -78,7 +78,7 @@ def infer_success_condition(
         found += [] if len(found) > 1 else _accepted_writes(aligned)
     if not found:
         found = _distinguishing(aligned, loops, pages)
-    if not found and not loops:
+    if not found and not loops and not is_only_counted(aligned, patterns, pages):
         found = _accepted_writes(aligned)
     return (
         found[0] if len(found) == 1 else Combined(type="all_of", conditions=tuple(found)) if found else None
