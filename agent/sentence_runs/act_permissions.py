@@ -25,8 +25,7 @@ from agent.locators.page_index import IndexedElement
 from agent.sentences.sentence_words import SMALL, stem
 from kb_schema.explorations import Danger
 from kb_schema.secret_fields import is_secret_name
-from kb_schema.sentence_plans import SentencePlan, fold, is_title_in, stands_in
-from kb_schema.templates import list_telling_words
+from kb_schema.sentence_plans import SentencePlan, fold, is_title_in, list_plain_words, stands_in
 from kb_schema.text_similarity import words
 
 PRESSES = frozenset({"click", "double_click"})
@@ -46,8 +45,6 @@ SHORTEST = 2
 """Characters of a text that tells which of several controls is meant."""
 CLEARLY_MORE = 2
 """Plain words of the sentence that another control has beside it, more than the pressed one."""
-SHORTEST_WORD = 4
-"""Letters of a plain word of the sentence that does."""
 _QUOTED = re.compile(r"\"([^\"]+)\"|'([^']+)'")
 REPEATS = "repeats"
 """The name by which a press that was done already is allowed."""
@@ -213,13 +210,8 @@ class ActPermissions:
 
     def _list_plain_words(self, name: str) -> list[str]:
         """Return the words of the sentence that may say which thing is meant: not those in quotes, its verb, or words of controls."""
-        said = list_telling_words(_QUOTED.sub(" ", self.sentence))[1:]
         controls = {stem(each) for control in (name, *self.plan.controls) for each in words(control)}
-        return [
-            each
-            for each in said
-            if len(each) >= SHORTEST_WORD and each.isalpha() and stem(each) not in controls | NEUTRAL
-        ]
+        return [each for each in list_plain_words(self.sentence) if stem(each) not in controls | NEUTRAL]
 
     def _find_lacking_words(
         self, name: str, here: Sequence[str], others: Sequence[Sequence[str]]
