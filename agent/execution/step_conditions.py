@@ -77,10 +77,11 @@ class StepConditions:
         if not conditions:
             return []
         session, target = self._session, step.action.target
-        so = Combined(type="all_of", conditions=cast("tuple[Any, ...]", conditions))
+        parts = cast("tuple[Any, ...]", conditions)
         if isinstance(target, Selector):
             there = fill_conditions((ElementVisible(type="element_visible", element=target),), run.values)
-            either = Combined(type="any_of", conditions=(so, *there))
+            so = Combined(type="all_of", conditions=parts)
+            either = Combined(type="any_of", conditions=(so, *cast("tuple[Any, ...]", there)))
             await session.judge_until_held([either], run.values, timeout_s=DRAWN_S)
         began = time.monotonic()
         while True:  # a page that still loads may show the control of what was open before
