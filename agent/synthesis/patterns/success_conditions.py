@@ -68,7 +68,8 @@ def infer_success_condition(
         return checked[0] if len(checked) == 1 else Combined(type="all_of", conditions=tuple(checked))
     if (state := find_only_state(aligned, patterns)) is not None:
         # Nothing else holds in a run that finds its job done, and presses nothing: only then the writes are not asked about.
-        both = (*_accepted_writes(aligned), state.done)
+        labelled = find_place_states(collect_trace_ends(aligned, patterns, pages))
+        both = (*_accepted_writes(aligned), next(labelled, state.done))
         return both[0] if len(both) == 1 else Combined(type="all_of", conditions=both)
     loops = list(_at_the_end(patterns))
     ends = [] if loops else collect_trace_ends(aligned, patterns, pages)
