@@ -5,12 +5,41 @@ Making it is `agent.sentence_runs.sentence_plan`.
 
 from __future__ import annotations
 
+import re
+
 from pydantic import BaseModel, Field
+
+from kb_schema.templates import list_telling_words
 
 LONGEST = 300
 """Characters of one text of a plan."""
 SHORTEST_TITLE = 3
 """Letters of a text that may name an entry of a page."""
+SHORTEST_WORD = 4
+"""Letters of a word of a sentence that may."""
+_SAYS_NOTHING = frozenset(
+    (
+        "about",
+        "been",
+        "have",
+        "into",
+        "says",
+        "saying",
+        "that",
+        "their",
+        "them",
+        "there",
+        "they",
+        "this",
+        "what",
+        "when",
+        "where",
+        "which",
+        "with",
+        "your",
+    )
+)
+_IN_QUOTES = re.compile(r"(?<!\w)(?:'.+?'|\".+?\"|\u201c.+?\u201d|\u2018.+?\u2019)(?!\w)", re.DOTALL)
 
 
 class ControlChange(BaseModel):
@@ -104,3 +133,15 @@ def is_title_in(text: str, sentence: str) -> bool:
     """
     said = fold(text)
     return sum(each.isalpha() for each in said) >= SHORTEST_TITLE and stands_in(said, fold(sentence))
+
+
+def list_plain_words(sentence: str) -> list[str]:
+    """Return the words of a sentence that may say which thing is meant: not those in quotes, small ones, or the first, its verb.
+
+    >>> list_plain_words("Add a comment saying 'How many?' to the McKinsey post about their campus")
+    ['comment', 'mckinsey', 'post', 'campus']
+    """
+    told = list_telling_words(_IN_QUOTES.sub(" ", sentence))[1:]
+    return [
+        each for each in told if len(each) >= SHORTEST_WORD and each.isalpha() and each not in _SAYS_NOTHING
+    ]

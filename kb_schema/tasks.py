@@ -49,6 +49,8 @@ class TaskStep(Model):
     can_skip: bool = False
     skip_when: tuple[Condition, ...] = ()
     """The step is skipped if any of these holds."""
+    already_done_when: tuple[Condition, ...] = ()
+    """If all hold, what the step is for is so already, and it is not performed: a press may undo it."""
     repeatable: bool | None = None
     """Whether doing it twice has the effect of doing it once. None: as its action, or the affordance, says.
     """

@@ -5,23 +5,33 @@ Not here: remedies (`recovery.precondition_remedies`), and whether the outcome i
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from agent.errors import StepFailed
 from agent.execution.call_templates import AuthoredTarget, fill_call, fill_conditions
+from agent.page.page_changes import wait_for_change
 from agent.session import elements_named
 from kb_schema import action_types
 from kb_schema.condition_evaluation import has_passed
-from kb_schema.conditions import BaseCondition, OnScreen, UrlMatches
+from kb_schema.conditions import BaseCondition, Combined, ElementVisible, OnScreen, UrlMatches
 from kb_schema.probes import Verdict, VerdictStatus
 from kb_schema.screens import Affordance, UIElement
+from kb_schema.selectors import Selector
 from kb_schema.tasks import TaskStep
 
 if TYPE_CHECKING:
     from agent.execution.execution_ports import TaskExecution
     from agent.execution.task_run import TaskRun
+
+
+DRAWN_S = 2.5
+"""Seconds in which a page shows the element of a step, or that what the step is for is so already."""
+
+CALM_S = 1.0
+"""Seconds for which a page must show that what a step is for is so already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +67,30 @@ class StepConditions:
         skipped = [next(verdicts) for _ in skip]
         judged = [(condition, next(verdicts)) for condition in needed]
         return PageBeforeStep(skipped, judged, any(each.held for each in verdicts), values)
+
+    async def find_already_done(self, run: TaskRun, step: TaskStep) -> list[Verdict]:
+        """Return the verdicts of the step's `already_done_when` if all hold, else an empty list.
+
+        The page may still be loading: what shows neither that nor the step's element is waited for.
+        """
+        conditions = fill_conditions(step.already_done_when, run.values)
+        if not conditions:
+            return []
+        session, target = self._session, step.action.target
+        parts = cast("tuple[Any, ...]", conditions)
+        if isinstance(target, Selector):
+            there = fill_conditions((ElementVisible(type="element_visible", element=target),), run.values)
+            so = Combined(type="all_of", conditions=parts)
+            either = Combined(type="any_of", conditions=(so, *cast("tuple[Any, ...]", there)))
+            await session.judge_until_held([either], run.values, timeout_s=DRAWN_S)
+        began = time.monotonic()
+        while True:  # a page that still loads may show the control of what was open before
+            verdicts = await session.judge(conditions, run.values)
+            if not all(verdict.held for verdict in verdicts):
+                return []
+            if time.monotonic() - began >= CALM_S:
+                return verdicts
+            await wait_for_change(session.page, CALM_S)
 
     async def _list_afforded_preconditions(
         self, run: TaskRun, step: TaskStep

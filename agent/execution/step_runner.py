@@ -76,6 +76,14 @@ class _StepSkipped(Exception):
     """A rule of the knowledge base says to go on without the step."""
 
 
+class _AlreadyDone(Exception):
+    """The page shows that what the step is for is so already."""
+
+    def __init__(self, verdicts: list[Verdict]) -> None:
+        super().__init__("already so")
+        self.verdicts = verdicts
+
+
 class StepRunner:
     """Runs steps for one task runner."""
 
@@ -138,6 +146,8 @@ class StepRunner:
         except EarlierStepsNeeded as again:
             status, error = StepStatus.FAILED, session.context.redact(again.reason)
             raise
+        except _AlreadyDone as so:
+            status, verdicts = StepStatus.SKIPPED, so.verdicts
         except _StepSkipped as left:
             status, error = StepStatus.SKIPPED, session.context.redact(str(left))
         except (AgentError, PageError) as exc:
@@ -212,7 +222,7 @@ class StepRunner:
     async def _run_unless_skipped(
         self, run: TaskRun, index: int, *, repeatable: bool
     ) -> list[Verdict] | None:
-        """Run the step unless one of its `skip_when` holds; return None then.
+        """Run the step unless one of its `skip_when` holds, or all of its `already_done_when`; return None then.
 
         The conditions are judged in the same look as the preconditions.
         """
@@ -223,6 +233,10 @@ class StepRunner:
         before = await self._conditions.judge_before(run, step, skip)
         if any(verdict.held for verdict in before.skip):
             return None
+        if shown := await self._conditions.find_already_done(run, step):
+            self._session.presses.already = True
+            run.proven = True
+            raise _AlreadyDone(shown)
         return await self._attempts(run, index, before, repeatable=repeatable)
 
     async def _attempts(

@@ -50,6 +50,7 @@ from kb_schema.workflow_versions import compute_workflow_version
 from kb_schema.workflows import AgentNode, AnyNode, GroupNode, TaskNode, WaitNode, Workflow, walk
 
 _READ_BEFORE = "read-back before"
+ALREADY_SO = "already so: the page showed it before anything was pressed for it, and nothing was sent"
 FORK_S = 2.0
 """Seconds a page may take to show which branch to take, or whether an optional node applies."""
 
@@ -325,7 +326,10 @@ class _WorkflowRun:
                 raise quote_complaint(
                     missing, complaint, self._values, [each.name for each in names], kind=missing.error
                 )
-        self._void = self._session.presses.held_before or (told and any(forgotten))
+        presses = self._session.presses
+        self._void = presses.held_before or (told and any(forgotten))
+        if presses.already and not presses.accepted and criteria:
+            self._shown_by = ALREADY_SO
         proven = bool(criteria) and not self._void and not any(forgotten)
         frame.over, frame.proven = True, proven or await self._is_read_back()
         await self._progress.keep(self._values)
@@ -369,8 +373,13 @@ class _WorkflowRun:
         return bool(asked) and all(verdict.held for verdict in verdicts)
 
     def _list_asked(self) -> tuple[BaseCondition, ...]:
-        """Return the success criteria without those about an empty value."""
-        return tuple(each for each in self._workflow.success_criteria if not self._lacks_value(each))
+        """Return the success criteria without those about an empty value, and about writes where it is so already."""
+        already = self._session.presses.already
+        return tuple(
+            each
+            for each in self._workflow.success_criteria
+            if not (self._lacks_value(each) or (already and isinstance(each, WriteAccepted)))
+        )
 
     def _lacks_value(self, condition: BaseCondition) -> bool:
         """Whether a condition is about a value that is empty in this run."""

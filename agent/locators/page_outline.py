@@ -14,12 +14,14 @@ from dataclasses import dataclass, field
 from agent.locators.control_cards import NO_CARD, ControlCard
 from agent.locators.control_names import FIELD_ROLES, call_control, has_letters
 from agent.locators.page_index import IndexedElement, IndexedRegion, PageIndex, RegionKind
-from kb_schema.sentence_plans import is_title_in
+from kb_schema.sentence_plans import is_title_in, list_plain_words, stands_in
 
 MOST_CHARACTERS = 2_800
 """Length of an outline; about 800 tokens."""
 MOST_ROWS = 3
 """Rows that are listed of each list or table."""
+LEAST_PLAIN_WORDS = 2
+"""Plain words of a sentence that a card must have to be listed for them."""
 LONGEST_TEXT = 80
 LONGEST_CARD = 160
 """Characters of the texts of a card."""
@@ -300,8 +302,15 @@ def _list_further_rows(index: PageIndex, rows: int, wanted: Sequence[str]) -> se
 
 
 def _list_further_cards(cards: Mapping[int, ControlCard], wanted: Sequence[str], sentence: str) -> set[int]:
-    """Return the controls in cards beyond the first few, without those of cards that have a wanted text, or one that the sentence has."""
-    texts = [each.casefold() for each in wanted if each.strip()]
+    """Return the controls in cards beyond the first few, without those of cards that have a wanted text, or one that the sentence has,
+    and of those that have most of its plain words.
+    """
+    texts, plain = [each.casefold() for each in wanted if each.strip()], list_plain_words(sentence)
+    shared = {
+        at: sum(any(stands_in(word, said.casefold()) for said in card.texts) for word in plain)
+        for at, card in cards.items()
+    }
+    most = max([LEAST_PLAIN_WORDS, *shared.values()])
     first = sorted({card.number for card in cards.values() if card.number is not None})[:MOST_ROWS]
     return {
         at
@@ -309,6 +318,7 @@ def _list_further_cards(cards: Mapping[int, ControlCard], wanted: Sequence[str],
         if card.number is not None and card.number not in first
         and not any(text in said.casefold() for text in texts for said in card.texts)
         and not any(is_title_in(said, sentence) for said in card.texts)
+        and shared[at] < most
     }  # fmt: skip
 
 

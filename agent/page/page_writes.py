@@ -95,13 +95,16 @@ class PressAnswers:
     """What the counters of the success criteria showed when the run first saw them, by CSS."""
     idle_loop: bool = False
     """Whether a loop over what the page shows found nothing: nothing was there, or it is called otherwise now."""
+    already: bool = False
+    """Whether a step was not performed, as the page showed that what it is for is so already."""
     count: int = 0
     """Presses that were noted: of steps that must not be repeated."""
 
     @property
     def held_before(self) -> bool:
         """Whether the success criteria are no evidence of what was done, as they held before."""
-        return self.held_at_write or self.held_always or (self.idle_loop and not self.count)
+        always = self.held_always and not (self.already and not self.accepted)
+        return self.held_at_write or always or (self.idle_loop and not self.count)
 
     def note_criteria(self, *, held: bool) -> None:
         """A press begins while the success criteria hold or do not."""

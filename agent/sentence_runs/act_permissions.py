@@ -25,7 +25,7 @@ from agent.locators.page_index import IndexedElement
 from agent.sentences.sentence_words import SMALL, stem
 from kb_schema.explorations import Danger
 from kb_schema.secret_fields import is_secret_name
-from kb_schema.sentence_plans import SentencePlan, fold, is_title_in, stands_in
+from kb_schema.sentence_plans import SentencePlan, fold, is_title_in, list_plain_words, stands_in
 from kb_schema.text_similarity import words
 
 PRESSES = frozenset({"click", "double_click"})
@@ -43,6 +43,8 @@ FEWEST_TEXTS = 2
 """Texts of an entry."""
 SHORTEST = 2
 """Characters of a text that tells which of several controls is meant."""
+CLEARLY_MORE = 2
+"""Plain words of the sentence that another control has beside it, more than the pressed one."""
 _QUOTED = re.compile(r"\"([^\"]+)\"|'([^']+)'")
 REPEATS = "repeats"
 """The name by which a press that was done already is allowed."""
@@ -189,9 +191,9 @@ class ActPermissions:
     def judge_place(self, name: str, here: Sequence[str], others: Sequence[Sequence[str]]) -> ActJudgement:
         """Return whether one of several controls that are called alike may be pressed: another one may stand beside all texts that the
         sentence names of those here and more, or beside one as its title and not within another text. `here`, `others`: the texts around it and
-        around the others.
+        around the others. The sentence's plain words name things, too: "the McKinsey post about their campus presentation".
         """
-        lack = self._find_lack(here, others)
+        lack = self._find_lack(here, others) or self._find_lacking_words(name, here, others)
         if lack is None:
             return MAY
         reason = f"{name!r} after {' '.join(here)!r}, though another one is after {lack!r}"
@@ -205,6 +207,23 @@ class ActPermissions:
         if lack is None:
             return MAY
         return self._ask(f"{name!r}, though another one is called by {lack!r}", ELSEWHERE, "")
+
+    def _list_plain_words(self, name: str) -> list[str]:
+        """Return the words of the sentence that may say which thing is meant: not those in quotes, its verb, or words of controls."""
+        controls = {stem(each) for control in (name, *self.plan.controls) for each in words(control)}
+        return [each for each in list_plain_words(self.sentence) if stem(each) not in controls | NEUTRAL]
+
+    def _find_lacking_words(
+        self, name: str, here: Sequence[str], others: Sequence[Sequence[str]]
+    ) -> str | None:
+        """Return the plain words of the sentence that another one has: clearly more than those here, or all of them and more."""
+        plain = self._list_plain_words(name)
+        has, *more = (
+            {each for each in plain if any(stands_in(each, fold(text)) for text in texts)}
+            for texts in (here, *others)
+        )
+        best = next((each for each in more if len(each) >= len(has) + CLEARLY_MORE or each > has), None)
+        return None if best is None else " ".join(each for each in plain if each in best - has)
 
     def _find_lack(self, here: Sequence[str], others: Sequence[Sequence[str]]) -> str | None:
         """Return what the sentence names and another one has, besides all that it names of those here; None if none has."""

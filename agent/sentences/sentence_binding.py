@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from agent.sentences.nearest_task import NearTask, find_nearest_task
 from agent.sentences.phrase_binding import Values, bind_phrase
 from agent.sentences.sentence_words import drop_politeness
 from agent.sentences.shown_sentences import find_shown_values, find_similar_values
@@ -40,6 +41,8 @@ class SentenceMeaning(Model):
     """The only task that fits, with all its values; None if there is none, or if it must be asked."""
     similar: tuple[BoundTask, ...] = ()
     """Without a task: those that may be meant, at most `MOST_SHOWN`."""
+    nearest: NearTask | None = None
+    """If none is meant: the one that comes nearest. It does something else, and is only named."""
 
 
 def bind_sentence(sentence: str, works: Iterable[Work]) -> SentenceMeaning:
@@ -70,7 +73,9 @@ def bind_sentence(sentence: str, works: Iterable[Work]) -> SentenceMeaning:
         for phrase in phrases
         if (values := find_similar_values(sentence, phrase.work)) is not None
     ]
-    return _decide(sentence, similar)
+    if similar:
+        return _decide(sentence, similar)
+    return SentenceMeaning(sentence=sentence, nearest=find_nearest_task(words, phrases))
 
 
 def _bound(phrase: TaskPhrase, values: Values) -> BoundTask:

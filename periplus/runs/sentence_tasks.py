@@ -36,13 +36,20 @@ def explain_no_task(meaning: SentenceMeaning) -> str:
     """Return why a sentence was not bound."""
     sentence = meaning.sentence if len(meaning.sentence) <= 200 else f"{meaning.sentence[:200]}..."
     if not meaning.similar:
-        return f"no task does what the sentence says: {sentence!r}"
+        return f"no task does what the sentence says: {sentence!r}{_name_nearest(meaning)}"
     one = meaning.similar[0]
     if len(meaning.similar) > 1:
         return f"the sentence may mean more than one task: {sentence!r}"
     if one.missing:
         return f"the sentence has no value for {', '.join(one.missing)} of {one.task_id}: {sentence!r}"
     return f"it is not certain that the sentence means {one.task_id}: {sentence!r}"
+
+
+def _name_nearest(meaning: SentenceMeaning) -> str:
+    near = meaning.nearest
+    if near is None:
+        return ""
+    return f"; the nearest is {near.task_id}, which needs {' and '.join(near.needs) or 'no value'}"
 
 
 def suggest_commands(meaning: SentenceMeaning) -> str:

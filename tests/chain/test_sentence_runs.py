@@ -222,6 +222,41 @@ async def test_a_button_that_says_itself_that_it_was_pressed_is_evidence(
         assert "no accepted press of such a control where the sentence says" in done.hint
 
 
+INBOX = """<button data-name=Skua>Delete message: Skua</button> <button data-name=Gannet>Delete message: Gannet</button>
+<script>for (const each of document.querySelectorAll('[data-name]'))
+  each.onclick = () => fetch('/messages/' + each.dataset.name, {method: 'DELETE'}).then(() => each.remove());</script>"""
+
+
+@pytest.mark.parametrize("pressed", ["Skua", "Gannet"])
+async def test_a_control_that_deletes_another_thing_than_the_sentence_names_is_not_pressed_though_deleting_is_allowed(
+    session, site, pressed
+):
+    """The plan names no control, so only the names of the page tell which one is meant."""
+    gone: list[str] = []
+
+    async def delete(route):
+        gone.append(route.request.url.rpartition("/")[2])
+        await route.fulfill(status=200, body="")
+
+    async def quay(route):
+        answer = await route.fetch()
+        left = INBOX
+        for name in gone:
+            left = re.sub(rf"<button data-name={name}>.*?</button>", "", left)
+        await route.fulfill(response=answer, body=await answer.text() + left)
+
+    await session.page.route("**/quay**", quay)
+    await session.page.route("**/messages/**", delete)
+    plan = {"start_screen": "quay", "controls": [], "gone_when_done": ["Skua"]}
+    acts = [{"on": f"Delete message: {pressed}", "action": "click"}] * (1 if pressed == "Skua" else 3)
+    done = await do(session, 'Delete the message "Skua"', plan, acts, allowed=["deletes"])
+    if pressed == "Skua":
+        assert (done.status, gone) == (RunStatus.SUCCESS, ["Skua"]), done.hint
+    else:
+        assert (done.status, gone) == (RunStatus.NEEDS_PERSON, []), done.hint
+        assert "'Delete message: Gannet', though another one is called by 'skua'" in done.error
+
+
 async def test_a_message_that_names_what_was_deleted_does_not_hide_that_it_is_gone(session, site):
     site.moor("Skua", "Gannet")
     await session.page.add_init_script(

@@ -18,6 +18,7 @@ from tests.support.model_policies import follow
 from tests.support.model_server import Answer, serve_model
 
 HARBOUR = Path(__file__).parent.parent / "data" / "harbour"
+NEAR = "Register the boat Skua as a raft"
 KNOWN = 'Register a boat with the boat name "Tern" and the length 6'
 
 
@@ -69,6 +70,9 @@ async def test_a_missing_value_and_an_unknown_job_are_said_and_nothing_can_be_ru
     none = (await read(service, SENTENCE)).json()
     assert (none["meaning"], none["order"], none["similar"]) == ("none", None, [])
     assert "PERIPLUS_MODEL" in none["fix"]
+    near = (await read(service, NEAR)).json()
+    assert (near["meaning"], near["order"], near["similar"]) == ("none", None, [])
+    assert "the nearest is register_boat, which needs boat_name" in near["explanation"]
 
 
 async def test_a_model_plans_what_no_task_does_and_the_order_of_its_plan_runs_it(service, site, monkeypatch):
@@ -245,6 +249,7 @@ async def test_the_box_shows_the_task_with_its_values_and_runs_it_after_a_press(
     await page.get_by_text("It worked").wait_for(timeout=60_000)
     assert "no task does what the sentence says" in (await say(page, service, SENTENCE)).casefold()
     assert await page.get_by_role("button", name="Run").count() == 0
+    assert "the nearest is register_boat, which needs boat_name" in await say(page, service, NEAR)
     await look_at(browser, service, "/sites/harbour/tasks", "tasks-with-box")
     await context.close()
 

@@ -18,9 +18,9 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +46,7 @@ from tests.sentences.model_job_figures import (
 from tests.sentences.spadeworks_people import SPADEWORKS
 from tests.support import warm
 from tests.support.demonstrated_models import (
+    SENTENCE,
     DemonstratedModel,
     KnownJob,
     Policy,
@@ -58,7 +59,7 @@ from tests.support.demonstrated_models import (
 )
 from tests.support.live_spadeworks import ACCOUNT
 from tests.support.model_cassette import serve_cassette
-from tests.support.model_server import serve_model
+from tests.support.model_server import Answer, Asked, serve_model
 from tests.zoo.applications import APPLICATIONS
 from tests.zoo.registry.roundup import USER as ROUNDUP_USER
 from tests.zoo.registry.serving import PASSWORD
@@ -72,6 +73,10 @@ OUT = Path("out/models")
 FILE = "jobs.jsonl"
 RUN_LIMIT_S = 240.0
 """Of one doing."""
+STATE_LIMIT_S = 30.0
+"""For the application to say its state."""
+WRONG: tuple[Outcome, ...] = ("false_success", "beside")
+"""How a doing must not end, the worst first."""
 START_SCREENS = {"spadeworks": "dashboard", "roundup": "home", "trac": "home"}
 BENCHMARK = frozenset(name for name, each in APPLICATIONS.items() if each.make == MAKE)
 """Applications whose sentences others wrote: only measured if they are named."""
@@ -164,6 +169,22 @@ def judge_run(before: Any, wanted: Any, after: Any, *, claimed: bool) -> Outcome
     return "part" if set(find_differences(before, after)) <= meant else "beside"
 
 
+def judge_doings(
+    states: Sequence[Any], shots: Sequence[Any | None], claims: Sequence[bool], *, from_seed: bool
+) -> Outcome | None:
+    """Return the worst that one of several doings of a job did, if it is worse than not being done; else None.
+
+    `states`: as the person left them, the first one before all. `shots`: after each doing; None: not known. `from_seed`: each doing
+    begins with the first state, so that the last state says nothing of those before it.
+    """
+    ends = [
+        judge_run(states[0 if from_seed else at], states[at + 1], shot, claimed=claimed)
+        for at, (shot, claimed) in enumerate(zip(shots, claims, strict=True))
+        if shot is not None
+    ]
+    return next((each for each in WRONG if each in ends), None)
+
+
 def has_more_entries(after: Any, before: Any, wanted: Any) -> bool:
     """Whether a list in a state is longer than before and than the person leaves it."""
     if isinstance(after, dict):
@@ -218,6 +239,23 @@ class RealModel:
         provider, _, model = self.name.partition(":")
         with serve_cassette(self.cassette, self.upstream) as cassette:
             yield cassette.anthropic(model) if provider == "anthropic" else cassette.openai(model)
+
+
+@dataclass(slots=True)
+class StateAfterEachDoing:
+    """A model that notes the application's state whenever it says that a sentence is done: a later doing may begin with the seed."""
+
+    model: DemonstratedModel
+    read_state: Callable[[], Any]
+    states: dict[str, Any] = field(default_factory=dict)
+    """By sentence."""
+
+    def __call__(self, asked: Asked) -> Answer:
+        answer = self.model(asked)
+        said = SENTENCE.search(asked.prompt)
+        if said and answer.tool is not None and answer.tool.get("kind") == "done":
+            self.states[said[1].strip()] = self.read_state()
+        return answer
 
 
 class WordJobMeasurement:
@@ -295,7 +333,7 @@ class WordJobMeasurement:
         at = await self._prepare(word, folder / "good")
         taught = await self._command(
             word, "taught", known[0], DemonstratedModel(word.policy, known[:TAUGHT], word.job.name), at,
-            states[0], states[TAUGHT], "--teach", str(TAUGHT), states=states,
+            states[0], states[TAUGHT], "--teach", str(TAUGHT), states=states, known_jobs=known,
         )  # fmt: skip
         if not taught.published:
             return [taught]
@@ -335,7 +373,7 @@ class WordJobMeasurement:
 
     async def _command(
         self, word: WordJob, kind: Kind, known: KnownJob, model: DemonstratedModel, folder: Path, before: Any, wanted: Any,
-        *more: str, states: Sequence[Any] = (),
+        *more: str, states: Sequence[Any] = (), known_jobs: Sequence[KnownJob] = (),
     ) -> JobRun:  # fmt: skip
         given = [
             part
@@ -343,9 +381,12 @@ class WordJobMeasurement:
             for part in ("-i", f"{name}={value}")
         ]
         allowed = [part for name in word.allow for part in ("--allow", name)] if kind != "again" else []
-        began = time.monotonic()
+        began, loop = time.monotonic(), asyncio.get_running_loop()
+        noting = StateAfterEachDoing(
+            model, lambda: asyncio.run_coroutine_threadsafe(self._running.state(), loop).result(STATE_LIMIT_S)
+        )
         with ExitStack() as opened:
-            server = opened.enter_context(serve_model(model))
+            server = opened.enter_context(serve_model(noting))
             real = self._real if kind == "taught" else None
             name = server.openai if real is None else opened.enter_context(real.serve())
             key = os.environ.get(
@@ -367,11 +408,18 @@ class WordJobMeasurement:
         ]
         if more and len(results) < TAUGHT:
             wanted = states[len(results)]  # it ended before it was taught
+        outcome = judge_run(
+            before, wanted, after, claimed=_claims(done.returncode, results, taught=bool(more))
+        )
+        if more:
+            shots = [noting.states.get(each.sentence) for each in known_jobs[: len(results)]]
+            claims = [each["status"] == "success" for each in results[: len(shots)]]
+            from_seed = self._application.name in SEEDED_BY_OPENING
+            outcome = judge_doings(states, shots[: len(claims)], claims, from_seed=from_seed) or outcome
         uses = [each.get("model_use") or {} for each in results]
         said = (done.stdout + done.stderr).strip()
         return JobRun(
-            self._application.name, word.job.name, kind,
-            judge_run(before, wanted, after, claimed=_claims(done.returncode, results, taught=bool(more))),
+            self._application.name, word.job.name, kind, outcome,
             done.returncode, scripted if real is None else sum(each.get("calls", 0) for each in uses),
             sum(map(_tokens, uses)),
             round(sum(each.get("cost_usd") or 0.0 for each in uses), 6),

@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from tests.sentences.model_job_figures import JobRun, format_costs, read_runs, summarize
-from tests.sentences.model_jobs import judge_run, measure_jobs, read_word_jobs
+from tests.sentences.model_jobs import judge_doings, judge_run, measure_jobs, read_word_jobs
 from tests.support.demonstrated_models import ShownStep, find_control
 from tests.support.rotation import rotating
 
@@ -62,6 +62,19 @@ def test_a_scripted_model_finds_a_control_by_what_the_outline_says(step, found):
 def test_a_run_is_judged_by_the_applications_state(after, claimed, outcome):
     states = [{"names": names} for names in (["a"], ["a", "b"], after)]
     assert judge_run(*states, claimed=claimed) == outcome
+
+
+def test_each_doing_is_judged_where_the_last_state_says_nothing_of_those_before():
+    """The application begins each doing with its seed; the first comment stood below another post, and nothing saw it."""
+    seed, states = ["a"], [["a"], ["a", "b"], ["a", "c"], ["a", "d"]]
+    claims = [True, True, True]
+    assert judge_doings(states, [["a", "b"], None, ["a", "d"]], claims, from_seed=True) is None
+    assert (
+        judge_doings(states, [["a", "x"], ["a", "c"], ["a", "d"]], claims, from_seed=True) == "false_success"
+    )
+    assert judge_doings(states, [["a", "x"], seed, seed], [False] * 3, from_seed=True) == "beside"
+    grown = [["a"], ["a", "b"], ["a", "b", "c"]]
+    assert judge_doings(grown, grown[1:], [True, True], from_seed=False) is None
 
 
 def test_there_are_twenty_jobs_on_three_applications():

@@ -34,6 +34,7 @@ async def stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ("create an agent named Ada", "nobody to ask", "`periplus run create_agent -i agent_name=Ada`"),
         ("rent a bike for Ada for 3 days", "no task does what the sentence says", "values in quotes"),
+        ("create an agent that never sleeps", "the nearest is create_agent, which needs agent_name", "values in quotes"),
         ("delete emails", "more than one task", "`periplus run delete_all_emails`; `periplus run delete_single_email`"),
         ("create a campaign named Spring", "no value for campaign_agent, start_date", "-i start_date=..."),
     ],

@@ -25,7 +25,7 @@ from web_pages.stored_pages import StoredPage
 
 Policy = Literal["good", "mediocre", "bad"]
 _CONTROL = re.compile(r'^\s*(e\d+) (\S+) (?:"(.*?)"|\(no name\))(.*)$')
-_SENTENCE = re.compile(r"The person's sentence: (.*)")
+SENTENCE = re.compile(r"The person's sentence: (.*)")
 _DOABLE = frozenset({"click", "double_click", "fill", "select_option", "check", "uncheck"})
 _TICKED = frozenset({"checkbox", "radio", "switch", "menuitemcheckbox", "menuitemradio"})
 _SWITCHES = {
@@ -247,7 +247,7 @@ class DemonstratedModel:
     def __call__(self, asked: Asked) -> Answer:
         if "further sentences" in asked.prompt:
             return Answer(tool={"sentences": [each.sentence for each in self.jobs[1:]]})
-        said = _SENTENCE.search(asked.prompt)
+        said = SENTENCE.search(asked.prompt)
         job = next((each for each in self.jobs if said and each.sentence == said[1].strip()), None)
         if job is None:
             return Answer(tool={"kind": "give_up", "why": "I do not know how"})

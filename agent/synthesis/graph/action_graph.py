@@ -69,6 +69,8 @@ class ActionNode(Model):
     """The address on which all traces performed this action."""
     postcondition: Condition | None = None
     """What all traces showed after this action and not before it."""
+    already_done_when: tuple[Condition, ...] = ()
+    """If all hold, the control says that the action is done, and it would undo it."""
     reads: tuple[GraphReading, ...] = ()
     awaits: Selector | None = None
     """Element that must be present before the action."""

@@ -226,6 +226,11 @@ class GraphSynthesizer(ABC):
             reads=tuple(self._work.readings.get(step.position.index, ())),
             fingerprint=_find_fingerprint(step, decision),
         )
+        state = patterns.control_states.get(step.position.index)
+        if state is not None and decision.action_type != self._agent:
+            node = node.model_copy(
+                update={"target": state.target, "already_done_when": state.already_done_when}
+            )
         if step.kind is AlignmentType.OPTIONAL and decision.action_type != self._agent:
             node = node.model_copy(update=_optional_fields(optional))
         for binding in _bindings(step.info):

@@ -104,8 +104,8 @@ def _read_number(page: TracePage, css: str) -> int | None:
 
 def find_place_states(ends: Sequence[TraceEnd]) -> Iterator[Condition]:
     """Yield the conditions that a labelled control has a state which it did not have before: on, off, chosen."""
-    before = _list_states(ends[0].earlier[0])
-    for place, states in _list_states(ends[0].page).items():
+    before = _list_states(ends[0].earlier[0]) if ends else {}
+    for place, states in _list_states(ends[0].page).items() if ends else ():
         was = before.get(place)
         if was is None or was == states or not _is_unique(place, ends[0].page):
             continue

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from agent.synthesis.alignment.aligned_traces import AlignedPosition, RowKey
 from agent.synthesis.patterns.row_filters import ToldRowFilter
-from kb_schema.conditions import Condition
+from kb_schema.conditions import Condition, ElementHidden, ElementVisible
 from kb_schema.fingerprints import Fingerprint
 from kb_schema.io_specs import RankedExtraction
 from kb_schema.read_backs import PageReadBack
@@ -19,6 +19,21 @@ UNKNOWN_CONDITION = "Unknown: runs diverge at this point"
 """The description of a branch without a condition, as MA words it."""
 
 ValueBindingSource = Literal["input", "item", "output", "user_input", "computed"]
+
+
+@dataclass(frozen=True, slots=True)
+class ControlState:
+    """A control that says itself whether its job is done."""
+
+    target: Selector
+    """The control as long as the job is not done."""
+    done: ElementVisible
+    """The control when the job is done."""
+
+    @property
+    def already_done_when(self) -> tuple[Condition, ...]:
+        """What shows before the press that it would undo the job. Where both are shown, a run cannot tell which is meant."""
+        return self.done, ElementHidden(type="element_hidden", element=self.target)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +230,8 @@ class ExtractedPatterns:
     """Maps a position to an element that was still missing right after the previous step."""
     postconditions: Mapping[int, Condition] = field(default_factory=dict)
     """Maps a position to what all traces showed after its step and not before it."""
+    control_states: Mapping[int, ControlState] = field(default_factory=dict)
+    """Maps a position to what its control says of itself before and after the press."""
     success: Condition | None = None
     """Condition that holds at the end of every run, and not before its last step."""
     read_back: PageReadBack | None = None

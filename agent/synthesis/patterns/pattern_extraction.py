@@ -34,6 +34,7 @@ from agent.synthesis.patterns.aligned_rows import (
     targets_vary,
 )
 from agent.synthesis.patterns.branch_conditions import BranchConditionFinder, DecisionPage, InferredCondition
+from agent.synthesis.patterns.control_states import find_control_states
 from agent.synthesis.patterns.counted_rows import COUNT
 from agent.synthesis.patterns.decision_pages import DecisionPages
 from agent.synthesis.patterns.detour_evidence import find_thin_evidence
@@ -58,6 +59,7 @@ from agent.synthesis.patterns.row_loop_bindings import (
     select_first_equal_row,
 )
 from agent.synthesis.patterns.row_templates import find_row_template
+from agent.synthesis.patterns.said_steps import find_said_word
 from agent.synthesis.patterns.search_conditions import SearchConditionFinder
 from agent.synthesis.patterns.step_conditions import infer_postconditions
 from agent.synthesis.patterns.success_conditions import infer_read_back, infer_success_condition
@@ -94,6 +96,7 @@ class PatternExtractor:
         rows = frozenset(aligned.rows(None))
         decisive = frozenset((trace, ()) for trace in aligned.distinct_ids)
         found = whole.patterns(numbers, rows, decisive)
+        found = replace(found, control_states=find_control_states(aligned, found, self._pages))
         return replace(
             found,
             postconditions=infer_postconditions(aligned, found),
@@ -291,9 +294,8 @@ class _Stretch:
         single = len(part) == 1 and part[0].loop is None and not opens
         if single and positions[0].alignment_type is AlignmentType.OPTIONAL:
             self._settler.settle(made, positions[0], decisive)
-            made.info[positions[0].index] = self._optional(
-                positions[0], decision, takers, rows, decisive, sights
-            )
+            info = self._optional(positions[0], decision, takers, rows, decisive, sights)
+            self._note_optional(made, positions[0], info, takers, rows, decisive)
             return
         if decision is not None:
             body = self.patterns(list_indices(part), takers, takers & decisive)
@@ -311,9 +313,8 @@ class _Stretch:
             self._settler.settle(made, position, decisive)
             if position.alignment_type is AlignmentType.OPTIONAL:
                 needed = self._needs.of_step(unit, part, rows & decisive)
-                made.info[position.index] = self._optional(
-                    position, needed, unit.rows, rows, decisive, sights
-                )
+                info = self._optional(position, needed, unit.rows, rows, decisive, sights)
+                self._note_optional(made, position, info, unit.rows, rows, decisive)
 
     def _detour(
         self,
@@ -362,6 +363,34 @@ class _Stretch:
             None,
             "performed if its element is present" if has_queryable_target(step) else "no condition was found",
         )
+
+    def _note_optional(
+        self,
+        made: PatternCollector,
+        position: AlignedPosition,
+        info: OptionalInfo,
+        takers: frozenset[RowKey],
+        rows: frozenset[RowKey],
+        decisive: frozenset[RowKey],
+    ) -> None:
+        """Keep when an optional step is performed. One that would be left out though the sentences ask for it is refused."""
+        made.info[position.index] = info
+        if info.left_out is None:
+            return
+        traces = self._aligned.traces
+        sentences = [
+            traces[row[0]].task_description or "" for row in sorted(rows & decisive) if row[0] in traces
+        ]
+        steady = [
+            each.observed[0]
+            for each in self._aligned.positions
+            if rows <= each.cells.keys() and each.observed
+        ]
+        word = find_said_word(position.observed[0], sentences, steady)
+        if word is not None:
+            cells = self._cells_of(position, takers & decisive)
+            reason = f"optional: all sentences say {word!r}, and only some of the traces did it"
+            made.refusals.append(build_refusal(reason, cells))
 
     def _decided(
         self,

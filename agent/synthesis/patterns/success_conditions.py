@@ -16,6 +16,7 @@ from agent.synthesis.alignment.aligned_traces import AlignedTraceSet, RowKey
 from agent.synthesis.patterns.aligned_rows import first_step
 from agent.synthesis.patterns.branch_conditions import BranchConditionFinder, DecisionPage
 from agent.synthesis.patterns.checked_ends import find_checked_conditions
+from agent.synthesis.patterns.control_states import find_only_state, is_only_counted
 from agent.synthesis.patterns.end_addresses import find_address_conditions, find_path_condition
 from agent.synthesis.patterns.end_places import (
     find_number_changes,
@@ -65,6 +66,11 @@ def infer_success_condition(
     )
     if checked:
         return checked[0] if len(checked) == 1 else Combined(type="all_of", conditions=tuple(checked))
+    if (state := find_only_state(aligned, patterns)) is not None:
+        # Nothing else holds in a run that finds its job done, and presses nothing: only then the writes are not asked about.
+        labelled = find_place_states(collect_trace_ends(aligned, patterns, pages))
+        both = (*_accepted_writes(aligned), next(labelled, state.done))
+        return both[0] if len(both) == 1 else Combined(type="all_of", conditions=both)
     loops = list(_at_the_end(patterns))
     ends = [] if loops else collect_trace_ends(aligned, patterns, pages)
     found = [] if loops else _criteria(ends)
@@ -73,7 +79,7 @@ def infer_success_condition(
         found += [] if len(found) > 1 else _accepted_writes(aligned)
     if not found:
         found = _distinguishing(aligned, loops, pages)
-    if not found and not loops:
+    if not found and not loops and not is_only_counted(aligned, patterns, pages):
         found = _accepted_writes(aligned)
     return (
         found[0] if len(found) == 1 else Combined(type="all_of", conditions=tuple(found)) if found else None

@@ -86,6 +86,8 @@ class TaskWriter:
             here = None if node.action_type == "navigate" else here
             if here is not None and here != screen:
                 steps[first] = _on_screen(steps[first], here)
+            if node.already_done_when:
+                steps[-1] = steps[-1].model_copy(update={"already_done_when": node.already_done_when})
             if node.postcondition is not None:
                 steps[-1] = steps[-1].model_copy(update={"postconditions": (node.postcondition,)})
             if not _is_idempotent(node):

@@ -96,6 +96,13 @@ async def test_cards_without_a_wanted_text_are_counted_where_all_would_be_too_lo
         index, RefNames(), 700, tells_apart=True, cards=cards, sentence="Like what person 17 said"
     )
     assert said.lines == outline.lines
+    posts[17] = ("Person 17", "Join our campus presentation at Stanford", 17)
+    await page.set_content("".join(POST.format(author=a, text=t, likes=n, svg=SVG) for a, t, n in posts))
+    index = await scan_page(page)
+    cards = await read_cards(page, index, [each.at for group in list_alike(index) for each in group])
+    plain = "Like the post about their campus presentation at Stanford"
+    meant = outline_page(index, RefNames(), 700, tells_apart=True, cards=cards, sentence=plain)
+    assert [line for line in meant.lines if "campus presentation" in line] != []
     assert [line for line in outline.lines if "Person 17" in line] != []
     assert "  ... 28 more controls in rows like these" in outline.lines
     assert outline.left_out == 0

@@ -171,6 +171,22 @@ def test_an_entry_whose_title_the_sentence_has_is_meant_whether_or_not_the_plan_
     assert permissions.judge_place("open comments", google, [number]).may
 
 
+def test_of_two_entries_the_one_with_more_plain_words_of_the_sentence_is_meant():
+    """A model wrote the comment below the first post, where it then stood: no text of the sentence is a card's whole text."""
+    permissions = ActPermissions(
+        "Add an anonymous comment saying 'How selective is it?' to the McKinsey post about their campus presentation at Stanford.",
+        SentencePlan(controls=["open comments", "Post anonymously", "Comment"], shown_when_done=["How selective is it?"]),
+    )  # fmt: skip
+    google = ["Google", "1d ago", "Exciting news! We are expanding our internship program. Post yours"]
+    kim = ["Rachel Kim", "Stanford University", "Intro post"]
+    meant = ["McKinsey & Company", "Join our campus presentation at Stanford on March 15th"]
+    for other in (google, kim):
+        judged = permissions.judge_place("open comments", other, [kim, meant, google])
+        assert (judged.may, judged.allow) == (False, "elsewhere")
+        assert permissions.judge_place("open comments", meant, [other]).may
+    assert permissions.judge_place("open comments", google, [["Amazon", "Post of the day: comments"]]).may
+
+
 def test_what_a_press_opened_may_be_called_like_it_and_what_sent_something_is_not_pressed_again():
     for sent in (True, False):
         permissions = ActPermissions(SENTENCE, PLAN)

@@ -224,6 +224,7 @@ async def test_a_sentence_names_its_task_first_and_runs_it_only_when_that_is_con
         unknown = await client.call_tool(
             "run_task", {**asked, "goal": "sink the boat Heron", "confirmed": True}
         )
+        near = await client.call_tool("run_task", {**asked, "goal": "register the boat Heron as a raft"})
         nothing = await client.call_tool("run_task", {"website_id": "harbour"})
         done = await client.call_tool("run_task", {**asked, "confirmed": True})
     assert named.is_error
@@ -231,6 +232,7 @@ async def test_a_sentence_names_its_task_first_and_runs_it_only_when_that_is_con
     assert "confirmed: true" in named.content[0].text
     assert unknown.is_error
     assert "no task does what the sentence says" in unknown.content[0].text
+    assert "the nearest is register_boat, which needs boat_name" in near.content[0].text
     assert nothing.is_error
     assert "Sentence Heron" not in before
     assert not done.is_error, done.content

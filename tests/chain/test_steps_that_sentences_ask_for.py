@@ -1,0 +1,53 @@
+"""A step that the sentences ask for is never left out of a workflow without a word, though only one demonstration shows it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.small_sites import Answered, induced, running_site
+
+pytestmark = [pytest.mark.sampled(0.4), pytest.mark.timeout(300)]
+
+NOTES = [{"note": "Mast is loose"}, {"note": "Pump hums"}, {"note": "Sail torn"}]
+
+
+class Log:
+    """Notes with a box that hides the name, and one that nobody asks for."""
+
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+
+    def answer(self, asked):
+        if asked.method == "POST":
+            self.notes.append(f"{asked.form['note']} ({'hidden' if 'anonymous' in asked.form else 'Ada'})")
+            return Answered(location="/")
+        listed = "".join(f"<li>{each}</li>" for each in self.notes)
+        boxes = "".join(
+            f"<label><input type=checkbox name={name}> {text}</label>"
+            for name, text in (("anonymous", "Post anonymously"), ("copy", "Keep a copy"))
+        )
+        form = (
+            f"<form method=post><label>Note <input name=note></label>{boxes}<button>Comment</button></form>"
+        )
+        return Answered(f"<body><h1>Log</h1>{form}<ul>{listed}</ul></body>")
+
+
+@pytest.mark.parametrize(("box", "refused"), [("Post anonymously", True), ("Keep a copy", False)])
+async def test_a_box_that_the_sentences_ask_for_and_one_demonstration_ticks_is_refused(
+    browser, tmp_path, box, refused
+):
+    ticked = []
+
+    async def writes(page, given, _dice):
+        await page.fill("[name=note]", given["note"])
+        if not ticked:
+            ticked.append(given["note"])
+            await page.get_by_text(box).click()
+        async with page.expect_navigation():
+            await page.get_by_role("button", name="Comment").click()
+
+    sentences = [f"Add an anonymous comment saying '{each['note']}'" for each in NOTES]
+    with running_site(Log().answer) as site:
+        found = await induced(browser, site, tmp_path, writes, NOTES, sentences=sentences)
+    told = " ".join(found.synthesis_report.refusals)
+    assert ("all sentences say 'anonymously', and only some of the traces did it" in told) is refused, told
