@@ -90,7 +90,11 @@ def map_(
     ] = False,
     sign_in_url: Annotated[
         str | None,
-        typer.Option("--sign-in-url", metavar="URL", help="The URL of the form, or of a page that leads to it; default: the start page."),
+        typer.Option(
+            "--sign-in-url",
+            metavar="URL",
+            help="The URL of the form, or of a page that leads to it; default: the start page.",
+        ),
     ] = None,
     inputs: Annotated[
         list[str] | None,
