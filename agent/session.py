@@ -235,7 +235,7 @@ class Session:
         """Return the page as it is now, without secrets."""
         asked_at = time.monotonic()
         taken, self._seen = await take_snapshot_with_revision(self.page, self.secret_fields)
-        self._answered = PageFacts(taken.url, taken.title, taken.ready_state, self._seen), asked_at
+        self._answered = PageFacts(taken.url, taken.title, taken.ready_state or "", self._seen), asked_at
         return self._without_secrets(taken)
 
     def _without_secrets(self, taken: PageSnapshot) -> PageSnapshot:
@@ -361,23 +361,7 @@ class Session:
             context={**self.context.session, **(values or {})},
         )
         by_screen = any(condition.needs_screen for condition in conditions)
-        by_element = any(elements_named(condition) for condition in (*conditions, *ahead[0]))
-        for looked in range(LOOKS + 1):
-            elements = await self._list_elements() if by_element else {}
-            scope = ElementScope(
-                elements, self.website.authenticated_when, values or {}, self._healed(conditions)
-            )
-            look = self._may_be_elsewhere(by_screen=by_screen, by_element=by_element)
-            asked = collect_probes(conditions, scope)
-            following = collect_probes(ahead[0], replace(scope, values=ahead[1]))
-            screen_id = self.screen_id
-            seen = await self._ask(asked, following, look=look, recent=recent and not looked)
-            other = by_element and self.screen_id != screen_id
-            left = by_screen and seen.revision != self._revision and not (look and self._knows_the_address())
-            if (other or left) and looked < LOOKS:
-                self._stale = self._stale or left  # the page changed since it was identified
-                continue
-            break
+        seen, scope = await self._answers(conditions, values or {}, ahead, by_screen=by_screen, recent=recent)
         if by_screen:
             known = replace(known, screen_known=True, screen_id=self.screen_id)
         now = replace(
@@ -389,6 +373,34 @@ class Session:
         if self.judgements is None:
             return verdicts
         return await self.judgements.complete(self.page, conditions, verdicts)
+
+    async def _answers(
+        self,
+        conditions: Sequence[BaseCondition],
+        values: Mapping[str, Any],
+        ahead: tuple[Sequence[BaseCondition], Mapping[str, Any]],
+        *,
+        by_screen: bool,
+        recent: bool,
+    ) -> tuple[PageFacts, ElementScope]:
+        """Return what the page answers to the conditions, and the scope by which it was asked: of the screen that it is. See `judge`."""
+        by_element = any(elements_named(condition) for condition in (*conditions, *ahead[0]))
+        looked = 0
+        while True:
+            screen_id = self.screen_id
+            elements = await self._list_elements() if by_element else {}
+            healed = self._healed(conditions)
+            scope = ElementScope(elements, self.website.authenticated_when, values, healed)
+            look = self._may_be_elsewhere(by_screen=by_screen, by_element=by_element)
+            asked = collect_probes(conditions, scope)
+            following = collect_probes(ahead[0], replace(scope, values=ahead[1]))
+            seen = await self._ask(asked, following, look=look, recent=recent and not looked)
+            other = by_element and self.screen_id != screen_id
+            left = by_screen and seen.revision != self._revision and not (look and self._knows_the_address())
+            if looked == LOOKS or not (other or left):
+                return seen, scope
+            self._stale = self._stale or left  # the page changed since it was identified
+            looked += 1
 
     def _may_be_elsewhere(self, *, by_screen: bool, by_element: bool) -> bool:
         """Whether the page has to be identified again for conditions about its screen, or about elements by id."""
