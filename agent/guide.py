@@ -348,7 +348,7 @@ class Guide:
     async def _require(self, transition: Transition, values: Mapping[str, object]) -> None:
         """Check the conditions a transition requires. A condition that cannot be judged does not hold."""
         conditions = transition.conditions.required
-        verdicts = await self._session.judge(conditions, values)
+        verdicts = await self._session.judge(conditions, values, recent=True)
         for condition, verdict in zip(conditions, verdicts, strict=True):
             if not verdict.held:
                 raise StepFailed(f"{transition.local_id} requires {condition.type}: {verdict.evidence}")

@@ -26,19 +26,20 @@ from agent.judged_texts import TextJudgements
 from agent.knowledge_client import KnowledgeClient
 from agent.media.secret_mask import SecretMask
 from agent.page.action_requests import ActionPace
-from agent.page.condition_probes import evaluate_conditions
+from agent.page.condition_probes import PageFacts, answers_all, probe_page
 from agent.page.live_selectors import fill_selector_parameters, prepend_strategies
-from agent.page.page_changes import wait_for_change
+from agent.page.page_changes import LONGEST_WAIT_S, wait_for_change
 from agent.page.page_refusals import RefusalSigns
 from agent.page.page_writes import PressAnswers
-from agent.page.snapshot_capture import take_snapshot_if_changed, take_snapshot_with_revision
+from agent.page.snapshot_capture import probe_and_take, take_snapshot_if_changed, take_snapshot_with_revision
 from agent.ports import FailureMemory, KeptValuesPort, StepPicturesPort
 from agent.run_context import RunContext
 from agent.unsaved_entries import UnsavedEntries
+from kb_schema.condition_evaluation import collect_probes, judge_conditions
 from kb_schema.conditions import Authenticated, BaseCondition, NumberChanged
 from kb_schema.objectives import DEFAULT_OBJECTIVE, Objective
 from kb_schema.page_snapshots import PageSnapshot
-from kb_schema.probes import ProbeAnswer, ProbeFacts, Verdict, VerdictStatus
+from kb_schema.probes import Probe, ProbeAnswer, ProbeFacts, Verdict, VerdictStatus
 from kb_schema.resilience_policy import ResiliencePolicy
 from kb_schema.screens import UIElement
 from kb_schema.selectors import Selector, css, looks_like_css
@@ -54,6 +55,9 @@ ELSEWHERE_S = 1.5
 
 LOOKS = 3
 """How often a page is identified again for one judgement while it is being redirected."""
+RECENT_S = LONGEST_WAIT_S
+"""Seconds for which what the page answered may count as now, if nothing was done to it since: so late a wait sees a change that the
+page does not tell."""
 BROWSERS_OWN_ERROR = "chrome-error://"
 """Address of a page that got no answer: nothing more will appear on it."""
 
@@ -174,6 +178,8 @@ class Session:
     """The page's revision at the last identification; None if it is unknown."""
     _seen: str | None = None
     """The page's revision at the last request to the page."""
+    _answered: tuple[PageFacts, float] | None = None
+    """What the page answered last, and when it was asked; None: something was done to it since, or it was waited for."""
 
     def touched(self, *, screen: bool = True) -> None:
         """Note that an action was performed: the identified screen may be out of date.
@@ -181,6 +187,11 @@ class Session:
         `screen` False: the action shows another screen only if the page changes.
         """
         self._stale, self._unsure = self._stale or screen, True
+        self.forget_answers()
+
+    def forget_answers(self) -> None:
+        """Note that something is done to the page, or waited for: what it answered before is not how it is now."""
+        self._answered = None
 
     def on(self, page: Page) -> Session:
         """Return the same session on another page (a tab)."""
@@ -195,6 +206,7 @@ class Session:
             current=None,
             _stale=True,
             _revision=None,
+            _answered=None,
             _came_at=time.monotonic(),
         )
 
@@ -221,7 +233,9 @@ class Session:
 
     async def snapshot(self) -> PageSnapshot:
         """Return the page as it is now, without secrets."""
+        asked_at = time.monotonic()
         taken, self._seen = await take_snapshot_with_revision(self.page, self.secret_fields)
+        self._answered = PageFacts(taken.url, taken.title, taken.ready_state or "", self._seen), asked_at
         return self._without_secrets(taken)
 
     def _without_secrets(self, taken: PageSnapshot) -> PageSnapshot:
@@ -237,6 +251,7 @@ class Session:
             if taken is None:
                 self._unsure = False
                 return self.current
+            self.forget_answers()
             self.check_origin()
             return await self._identify(self._without_secrets(taken))
         return await self.look()
@@ -299,6 +314,10 @@ class Session:
             await self.look()
         elif self._unsure:
             await self.see()
+        return await self._list_elements()
+
+    async def _list_elements(self) -> dict[str, UIElement]:
+        """Return the elements of the screen that was identified last, without asking the page."""
         if self.screen_id is None:
             return {}
         screen = await self.knowledge.screen(self.screen_id)
@@ -319,11 +338,16 @@ class Session:
         conditions: Sequence[BaseCondition],
         values: Mapping[str, Any] | None = None,
         facts: ProbeFacts | None = None,
+        *,
+        recent: bool = False,
+        ahead: tuple[Sequence[BaseCondition], Mapping[str, Any]] = ((), {}),
     ) -> list[Verdict]:
         """Judge conditions now. `facts` carries what neither the page nor the knowledge server can tell.
 
         One round trip to the page, and one to the knowledge server if a condition needs the screen and the
-        page has changed since the last identification.
+        page has changed since the last identification. `recent`: no round trip if the page answered all that is asked within the last
+        `RECENT_S` seconds and nothing was done since. `ahead`: conditions that are judged next, with their values; the page is asked
+        for them as well.
         """
         if not conditions:
             return []
@@ -337,28 +361,80 @@ class Session:
             context={**self.context.session, **(values or {})},
         )
         by_screen = any(condition.needs_screen for condition in conditions)
-        by_element = any(elements_named(condition) for condition in conditions)
+        seen, scope = await self._answers(conditions, values or {}, ahead, by_screen=by_screen, recent=recent)
+        if by_screen:
+            known = replace(known, screen_known=True, screen_id=self.screen_id)
+        now = replace(
+            known, url=seen.url, title=seen.title, ready_state=seen.ready_state, answers=seen.answers
+        )
+        judged, healed = judge_conditions(conditions, now, scope), scope.healed
+        self._note_numbers(conditions, seen.answers)
+        verdicts = [add_healing_evidence(v, c, healed) for v, c in zip(judged, conditions, strict=True)]
+        if self.judgements is None:
+            return verdicts
+        return await self.judgements.complete(self.page, conditions, verdicts)
+
+    async def _answers(
+        self,
+        conditions: Sequence[BaseCondition],
+        values: Mapping[str, Any],
+        ahead: tuple[Sequence[BaseCondition], Mapping[str, Any]],
+        *,
+        by_screen: bool,
+        recent: bool,
+    ) -> tuple[PageFacts, ElementScope]:
+        """Return what the page answers to the conditions, and the scope by which it was asked: of the screen that it is. See `judge`."""
+        by_element = any(elements_named(condition) for condition in (*conditions, *ahead[0]))
         looked = 0
-        if by_screen and (self.current is None or self._revision is None or not self._knows_the_address()):
-            await self.look()
-            looked = 1
         while True:
-            elements = await self.elements() if by_element else {}
+            screen_id = self.screen_id
+            elements = await self._list_elements() if by_element else {}
             healed = self._healed(conditions)
-            scope = ElementScope(elements, self.website.authenticated_when, values or {}, healed)
-            if by_screen:
-                known = replace(known, screen_known=True, screen_id=self.screen_id)
-            judged, seen = await evaluate_conditions(self.page, conditions, scope, known)
-            self._note_numbers(conditions, seen.answers)
-            verdicts = [add_healing_evidence(v, c, healed) for v, c in zip(judged, conditions, strict=True)]
-            self._seen = seen.revision
-            same = looked > 0 and self._knows_the_address()  # the page changed during the look
-            if not by_screen or same or seen.revision == self._revision or looked == LOOKS:
-                if self.judgements is None:
-                    return verdicts
-                return await self.judgements.complete(self.page, conditions, verdicts)
-            await self.look()  # the page changed since it was identified
+            scope = ElementScope(elements, self.website.authenticated_when, values, healed)
+            look = self._may_be_elsewhere(by_screen=by_screen, by_element=by_element)
+            asked = collect_probes(conditions, scope)
+            following = collect_probes(ahead[0], replace(scope, values=ahead[1]))
+            seen = await self._ask(asked, following, look=look, recent=recent and not looked)
+            other = by_element and self.screen_id != screen_id
+            left = by_screen and seen.revision != self._revision and not (look and self._knows_the_address())
+            if looked == LOOKS or not (other or left):
+                return seen, scope
+            self._stale = self._stale or left  # the page changed since it was identified
             looked += 1
+
+    def _may_be_elsewhere(self, *, by_screen: bool, by_element: bool) -> bool:
+        """Whether the page has to be identified again for conditions about its screen, or about elements by id."""
+        if by_screen and (self.current is None or self._revision is None or not self._knows_the_address()):
+            return True
+        return by_element and (self.screen_id is None or self._unsure or not self._knows_the_address())
+
+    async def _ask(
+        self, probes: Sequence[Probe], following: Sequence[Probe], *, look: bool, recent: bool
+    ) -> PageFacts:
+        """Return the page's answers to the probes; it is asked for those that follow, too. See `judge`.
+
+        `look`: it is identified again, in the same round trip, unless it has not changed.
+        """
+        if recent and not look and self._answered is not None:
+            facts, at = self._answered
+            if time.monotonic() - at < RECENT_S and facts.url == self.page.url and answers_all(facts, probes):
+                return facts
+        asked_at, taken = time.monotonic(), None
+        if look:
+            sure = self._knows_the_address() and self.screen_id is not None
+            facts, taken = await probe_and_take(
+                self.page, (*probes, *following), self.secret_fields, self._revision if sure else None
+            )
+        else:
+            facts = await probe_page(self.page, (*probes, *following))
+        self._seen = facts.revision
+        self._answered = facts, asked_at
+        if taken is not None:
+            self.check_origin()
+            await self._identify(self._without_secrets(taken))
+        elif look:
+            self._unsure = False
+        return facts
 
     def _note_numbers(self, conditions: Sequence[BaseCondition], answers: Mapping[str, ProbeAnswer]) -> None:
         """Remember what counters show where the run sees them first; after a resume that is not known."""
@@ -383,17 +459,19 @@ class Session:
         values: Mapping[str, Any] | None = None,
         *,
         timeout_s: float = SETTLE_S,
+        recent: bool = False,
     ) -> list[Verdict]:
         """Judge conditions whenever the page changes, until all hold or the time is up.
 
         The time is the condition's own timeout if it has one, else `timeout_s`. A condition with `success:
         false` is evidence of failure: the wait ends as soon as it holds. Conditions that no page change can
-        affect are not waited for.
+        affect are not waited for. `recent`: as in `judge`, the first time.
         """
         longest = max((timeout_s if c.timeout is None else c.timeout for c in conditions), default=0.0)
         deadline = time.monotonic() + longest
         while True:
-            verdicts = await self.judge(conditions, values)
+            verdicts = await self.judge(conditions, values, recent=recent)
+            recent = False
             done = all(
                 verdict.held
                 for condition, verdict in zip(conditions, verdicts, strict=True)
@@ -415,11 +493,11 @@ class Session:
                 self.touched()  # the screen may have changed
             await wait_for_change(self.page, remaining, self._seen)
 
-    async def signed_in(self) -> bool | None:
+    async def signed_in(self, *, recent: bool = False) -> bool | None:
         """Return whether the website's own conditions say that the session is signed in; None if they cannot
         tell.
         """
-        (verdict,) = await self.judge([Authenticated(type="authenticated")])
+        (verdict,) = await self.judge([Authenticated(type="authenticated")], recent=recent)
         return None if verdict.status is VerdictStatus.UNKNOWN else verdict.held
 
     def choose_objective(self) -> Objective:
@@ -428,5 +506,5 @@ class Session:
 
     async def facts(self) -> dict[str, bool]:
         """Return the facts that path finding and recovery use."""
-        signed_in = await self.signed_in()
+        signed_in = await self.signed_in(recent=True)
         return {} if signed_in is None else {"authenticated": signed_in}

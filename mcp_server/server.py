@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel.helper_types import ReadResourceContents
 from mcp.server.mcpserver.context import Context
 from mcp.server.subscriptions import InMemorySubscriptionBus
 from mcp.shared.exceptions import MCPError
@@ -19,9 +20,12 @@ from mcp.types import (
     InputRequiredResult,
     ListResourcesResult,
     PaginatedRequestParams,
+    Prompt,
     PromptReference,
+    ResourceTemplate,
     ResourceTemplateReference,
 )
+from pydantic import AnyUrl
 
 from kb_store.learned.learned_numbers import LearnedStore
 from kb_store.proposals.proposal_store import ProposalStore
@@ -127,10 +131,35 @@ class KnowledgeServer(ToolServer):
                 "resources/templates/list": SERVER_LIFETIME,
             },
         )
-        resources.add_resources(self, server_context)
-        add_prompts(self)
+        self._has_templates = self._has_prompts = False
         self.completion()(self._complete)  # type: ignore[no-untyped-call]
         server_context.views.on_change(self._tell)
+
+    # To declare a template or a prompt takes the SDK milliseconds, and most sessions ask for tools alone.
+
+    async def list_resource_templates(self) -> list[ResourceTemplate]:
+        """Return the templates by which clients read one resource."""
+        self._declare_templates()
+        return await super().list_resource_templates()
+
+    async def read_resource(
+        self, uri: AnyUrl | str, context: Context[Any, Any] | None = None
+    ) -> Iterable[ReadResourceContents] | InputRequiredResult:
+        """Read one resource. Raises what the SDK raises."""
+        self._declare_templates()
+        return await super().read_resource(uri, context)
+
+    def _declare_templates(self) -> None:
+        if not self._has_templates:
+            self._has_templates = True
+            resources.add_resources(self, self.server_context)
+
+    async def list_prompts(self) -> list[Prompt]:
+        """Return the prompts of the server."""
+        if not self._has_prompts:
+            self._has_prompts = True
+            add_prompts(self)
+        return await super().list_prompts()
 
     async def get_prompt(
         self, name: str, arguments: dict[str, Any] | None = None, context: Context[Any, Any] | None = None

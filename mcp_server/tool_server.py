@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -59,6 +60,7 @@ class ToolServer(MCPServer[Any]):
         return await super().call_tool(name, arguments, context)
 
 
+@cache
 def _version() -> str:
     try:
         return version("periplus")

@@ -197,12 +197,29 @@ class ActionRunner:
                     acted=True,
                 )
 
+    async def list_preconditions(
+        self, call: ActionCall, values: Mapping[str, Any]
+    ) -> tuple[tuple[BaseCondition, ...], Mapping[str, Any]]:
+        """Return the preconditions of the call's action document, filled, and the values by which they are judged.
+
+        None where a value is still missing: the action says so.
+        """
+        document = await self._session.knowledge.action(call.action_type)
+        if document is None or not document.preconditions:
+            return (), values
+        try:
+            filled = fill_call(call, values)
+            bound = {**values, **filled.parameters, **bind_call(document, filled, call)}
+            return fill_conditions(document.preconditions, bound), bound
+        except StepFailed:
+            return (), values
+
     async def _require(
         self, conditions: tuple[BaseCondition, ...], values: Mapping[str, Any], what: str
     ) -> None:
         filled = fill_conditions(conditions, values)
         patience = 3.0  # an action's preconditions are often about elements that are still appearing
-        verdicts = await self._session.judge_until_held(filled, values, timeout_s=patience)
+        verdicts = await self._session.judge_until_held(filled, values, timeout_s=patience, recent=True)
         if not all(verdict.held for verdict in verdicts) and await self.find_again(filled):
             verdicts = await self._session.judge(filled, values)
         for condition, verdict in zip(filled, verdicts, strict=True):

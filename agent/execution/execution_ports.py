@@ -65,6 +65,11 @@ class ActionExecution(Protocol):
     async def settle(self, held: bool | None) -> None:
         """The step is over: report the elements it used, and raise its unauthored side effects."""
 
+    async def list_preconditions(
+        self, call: ActionCall, values: Mapping[str, Any]
+    ) -> tuple[tuple[BaseCondition, ...], Mapping[str, Any]]:
+        """The preconditions of the call's action document, and the values by which they are judged."""
+
     async def find_again(self, conditions: Sequence[BaseCondition]) -> bool:
         """Heal the elements that conditions name; True if one was found again."""
 

@@ -57,13 +57,14 @@ class StepConditions:
         self, run: TaskRun, step: TaskStep, skip: tuple[BaseCondition, ...] = ()
     ) -> PageBeforeStep:
         """Judge everything needed before a step in one look: `skip_when`, preconditions of the step and of
-        its element's affordance, and overlays.
+        its element's affordance, and overlays. The page is asked what the preconditions of its action need, too.
         """
         session = self._session
         afforded, values = await self._list_afforded_preconditions(run, step)
         needed = (*fill_conditions(step.preconditions, run.values), *afforded)
         overlays = tuple(overlay.present_when for overlay in session.website.overlays)
-        verdicts = iter(await session.judge([*skip, *needed, *overlays], values))
+        ahead = await self._engine.actions.list_preconditions(step.action, run.values)
+        verdicts = iter(await session.judge([*skip, *needed, *overlays], values, ahead=ahead))
         skipped = [next(verdicts) for _ in skip]
         judged = [(condition, next(verdicts)) for condition in needed]
         return PageBeforeStep(skipped, judged, any(each.held for each in verdicts), values)
@@ -198,7 +199,7 @@ class StepConditions:
         filled = fill_conditions(tuple(conditions), run.values)
         if not filled:
             return []
-        verdicts = await self._session.judge_until_held(filled, run.values, timeout_s=timeout_s)
+        verdicts = await self._session.judge_until_held(filled, run.values, timeout_s=timeout_s, recent=True)
         failed_conditions = [
             each for each, verdict in zip(filled, verdicts, strict=True) if not has_passed(each, verdict)
         ]

@@ -408,7 +408,7 @@ class TaskRunner:
         if self.dismissing:
             return False  # its control is covered by another overlay, which is being closed
         overlays = self.session.website.overlays
-        verdicts = await self.session.judge([overlay.present_when for overlay in overlays])
+        verdicts = await self.session.judge([overlay.present_when for overlay in overlays], recent=True)
         present = [overlay for overlay, verdict in zip(overlays, verdicts, strict=True) if verdict.held]
         self.dismissing = True
         try:
@@ -422,7 +422,7 @@ class TaskRunner:
 
     async def _dismiss(self, overlay: Overlay) -> bool:
         """Close an overlay; return whether it was there and is closed."""
-        (verdict,) = await self.session.judge([overlay.present_when])
+        (verdict,) = await self.session.judge([overlay.present_when], recent=True)
         if not verdict.held:
             return False
         try:

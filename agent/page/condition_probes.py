@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from playwright.async_api import Page
 
@@ -34,14 +35,30 @@ async def probe_page(page: Page, probes: Sequence[Probe]) -> PageFacts:
 
     Waits for a document that is still being parsed, because a missing element would count as gone.
     """
+    return read_answers(await ask_probes(page, probes), probes)
+
+
+async def ask_probes(page: Page, probes: Sequence[Probe], *rest: object) -> dict[str, Any]:
+    """Return what the page says to the probes. `rest`: further arguments of the library's `answer`."""
     unique = {probe_key(probe): probe for probe in probes}
     asked = json.dumps([probe.model_dump(mode="json") for probe in unique.values()])
-    said = await in_page_library.call(page, "answer", asked)
+    said: dict[str, Any] = await in_page_library.call(page, "answer", asked, *rest)
     if said["ready_state"] == "loading":
         await in_page_library.document_ready(page, PARSED_WITHIN_S)
-        said = await in_page_library.call(page, "answer", asked)
-    answers = {key: ProbeAnswer(**answer) for key, answer in zip(unique, said["answers"], strict=True)}
+        said = await in_page_library.call(page, "answer", asked, *rest)
+    return said
+
+
+def read_answers(said: dict[str, Any], probes: Sequence[Probe]) -> PageFacts:
+    """Return what the page said to the probes as facts."""
+    keys = dict.fromkeys(probe_key(probe) for probe in probes)
+    answers = {key: ProbeAnswer(**answer) for key, answer in zip(keys, said["answers"], strict=True)}
     return PageFacts(said["url"], said["title"], said["ready_state"], said["revision"], answers)
+
+
+def answers_all(facts: PageFacts, probes: Sequence[Probe]) -> bool:
+    """Return whether the facts have an answer to each of the probes."""
+    return all(probe_key(probe) in facts.answers for probe in probes)
 
 
 async def answer_probes(page: Page, probes: Sequence[Probe]) -> dict[str, ProbeAnswer]:

@@ -10,8 +10,9 @@ from typing import Any
 from playwright.async_api import Page
 
 from agent.page import in_page_library
-from agent.page.condition_probes import PARSED_WITHIN_S
+from agent.page.condition_probes import PARSED_WITHIN_S, PageFacts, ask_probes, read_answers
 from kb_schema.page_snapshots import PageSnapshot, Viewport
+from kb_schema.probes import Probe
 from kb_schema.selectors import Selector
 
 
@@ -52,10 +53,24 @@ async def take_snapshot_if_changed(
     return None if said.get("same") else _build_snapshot(said), said["revision"]
 
 
+async def probe_and_take(
+    page: Page, probes: Sequence[Probe], secrets: Sequence[Selector], revision: str | None
+) -> tuple[PageFacts, PageSnapshot | None]:
+    """Return the answers to probes and a snapshot of the same moment, in one round trip; no snapshot if the page still has this
+    `revision`. Raises `PageGone`.
+    """
+    said = await ask_probes(page, probes, _list_secrets(secrets), revision)
+    return read_answers(said, probes), _build_snapshot(said) if "html" in said else None
+
+
+def _list_secrets(secrets: Sequence[Selector]) -> str:
+    return json.dumps([selector.model_dump(mode="json") for selector in secrets])
+
+
 async def _request_snapshot(
     page: Page, secrets: Sequence[Selector], look: str | None, unless: str | None
 ) -> dict[str, Any]:
-    asked = json.dumps([selector.model_dump(mode="json") for selector in secrets])
+    asked = _list_secrets(secrets)
     said: dict[str, Any] = await in_page_library.call(page, "snapshot", asked, look, unless)
     if said.get("ready_state") == "loading":  # half a document is no snapshot: wait until it is parsed
         await in_page_library.document_ready(page, PARSED_WITHIN_S)

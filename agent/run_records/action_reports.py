@@ -45,6 +45,7 @@ async def report_action(
         await session.pictures.finish()
     url_before = session.page.url
     html_before = (await session.snapshot()).html if session.bus.pages else None
+    session.forget_answers()
     started, error = time.monotonic(), None
     report = ActionReport({ELEMENT_ID: call.target} if isinstance(call.target, str) else {})
     if selector is not None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Sequence
+from functools import cache, partial
 from typing import Annotated, Any, get_args, get_type_hints
 
 from mcp.types import CallToolResult, TextContent, ToolAnnotations
@@ -38,15 +38,22 @@ _DEFINED: dict[_Key, KnowledgeTool] = {}
 """Declarations of tools over module functions; every server of this process shares them."""
 
 
+@cache
+def _read_signature(function: ToolAnswer) -> tuple[tuple[inspect.Parameter, ...], Any]:
+    """Return the parameters of a tool over a function, with `website_id` for its `request` and what stands before, and the model of
+    its answers.
+    """
+    hints = get_type_hints(function, include_extras=True)
+    (answer_model,) = get_args(hints["return"])
+    known = list(inspect.signature(function).parameters.values())
+    at = next(index for index, parameter in enumerate(known) if parameter.name == "request")
+    own = (parameter.replace(annotation=hints[parameter.name]) for parameter in known[at + 1 :])
+    return (known[at].replace(name="website_id", annotation=WebsiteId), *own), answer_model
+
+
 def define_website_tool(tool: WebsiteToolSpec, server_context: ServerContext) -> KnowledgeTool:
     """Define a tool over one website: `website_id` replaces the function's `request`."""
-    hints = get_type_hints(tool.function, include_extras=True)
-    (answer_model,) = get_args(hints["return"])
-    request, *own = inspect.signature(tool.function).parameters.values()
-    parameters = [
-        request.replace(name="website_id", annotation=WebsiteId),
-        *(parameter.replace(annotation=hints[parameter.name]) for parameter in own),
-    ]
+    parameters, answer_model = _read_signature(tool.function)
 
     async def answering(website_id: str, **arguments: Any) -> CallToolResult:
         request, note = await server_context.open_request(website_id)
@@ -73,13 +80,7 @@ def define_website_tool(tool: WebsiteToolSpec, server_context: ServerContext) ->
 
 def define_server_tool(tool: ServerToolSpec, server_context: ServerContext) -> KnowledgeTool:
     """Define a tool that needs the whole server: `website_id` replaces `server_context` and `request`."""
-    hints = get_type_hints(tool.function, include_extras=True)
-    (answer_model,) = get_args(hints["return"])
-    _, request, *own = inspect.signature(tool.function).parameters.values()
-    parameters = [
-        request.replace(name="website_id", annotation=WebsiteId),
-        *(parameter.replace(annotation=hints[parameter.name]) for parameter in own),
-    ]
+    parameters, answer_model = _read_signature(tool.function)
 
     async def answering(website_id: str, **arguments: Any) -> CallToolResult:
         request, note = await server_context.open_request(website_id)
@@ -93,12 +94,16 @@ def define_server_tool(tool: ServerToolSpec, server_context: ServerContext) -> K
 def define_list_websites_tool(server_context: ServerContext) -> KnowledgeTool:
     """Define the one tool that is not about one website."""
 
-    async def list_websites() -> CallToolResult:
-        """The websites in the knowledge base. Every other tool takes one of their ids."""
-        answer = WebsiteList(websites=await server_context.summaries())
-        return to_call_result(ToolReply(answer, answer_text.render_websites(answer)))
+    async def answering() -> CallToolResult:
+        return to_call_result(await list_websites(server_context))
 
-    return define_tool(list_websites, list_websites, "Websites", [], WebsiteList)
+    return define_tool(answering, list_websites, "Websites", [], WebsiteList)
+
+
+async def list_websites(server_context: ServerContext) -> ToolReply[WebsiteList]:
+    """The websites in the knowledge base. Every other tool takes one of their ids."""
+    answer = WebsiteList(websites=await server_context.summaries())
+    return ToolReply(answer, answer_text.render_websites(answer))
 
 
 def to_call_result(reply: ToolReply[Any], note: str | None = None) -> CallToolResult:
@@ -113,7 +118,7 @@ def define_tool(
     answering: ToolAnswer,
     function: Callable[..., Any],
     title: str,
-    parameters: list[inspect.Parameter],
+    parameters: Sequence[inspect.Parameter],
     answer_model: Any,
     *,
     read_only: bool = True,
@@ -137,7 +142,7 @@ def _create_tool(
     answering: ToolAnswer,
     function: Callable[..., Any],
     title: str,
-    parameters: list[inspect.Parameter],
+    parameters: Sequence[inspect.Parameter],
     answer_model: Any,
     annotations: ToolAnnotations | None,
     key: _Key,

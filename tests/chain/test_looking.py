@@ -6,8 +6,12 @@ import asyncio
 
 import pytest
 
+from agent import session as agent_session
+from agent.page import in_page_library
+from agent.run_records.action_reports import report_action
 from kb_schema.action_calls import ActionCall
-from kb_schema.conditions import OnScreen
+from kb_schema.conditions import ElementHidden, ElementVisible, OnScreen
+from kb_schema.selectors import css
 
 
 @pytest.fixture
@@ -99,3 +103,98 @@ async def test_another_known_screen_that_stays_is_not_waited_for_to_the_end(sess
     async with asyncio.timeout(30):
         found = await session.look_for(["fog"], timeout_s=120, elsewhere_s=0.1)
     assert found.screen_id == "quay"
+
+
+# -- what the page was just asked ------------------------------------------------------------------
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """The functions of the page's library that were called."""
+    names = []
+    call = in_page_library.call
+
+    async def counted(page, name, *args, **rest):
+        names.append(name)
+        return await call(page, name, *args, **rest)
+
+    monkeypatch.setattr(in_page_library, "call", counted)
+    return names
+
+
+HEADING = ElementVisible(type="element_visible", element=css("h1"))
+BODY = ElementVisible(type="element_visible", element=css("body"))
+
+
+async def test_what_the_page_just_answered_is_not_asked_again_where_recent_is_enough(
+    session, asked, calls, monkeypatch
+):
+    monkeypatch.setattr(agent_session, "RECENT_S", 60.0)
+    await session.judge([HEADING], ahead=([BODY], {}))
+    assert all(verdict.held for verdict in await session.judge([HEADING, BODY], recent=True))
+    assert calls == ["answer"]
+    await session.judge([HEADING])
+    assert calls == ["answer", "answer"]
+    await session.judge([BODY], recent=True)  # the second look did not ask for it
+    assert calls == ["answer"] * 3
+
+
+async def test_what_it_answered_before_something_was_done_is_not_recent(session, asked, monkeypatch):
+    monkeypatch.setattr(agent_session, "RECENT_S", 60.0)
+    await session.judge([HEADING])
+    await session.page.evaluate("document.querySelector('h1').remove()")
+    session.touched(screen=False)
+    (verdict,) = await session.judge([HEADING], recent=True)
+    assert not verdict.held
+
+
+async def test_nor_is_it_while_an_action_is_under_way(session, asked, monkeypatch):
+    monkeypatch.setattr(agent_session, "RECENT_S", 60.0)
+    await session.judge([HEADING])
+    call = ActionCall(action_type="click", target="h1")
+    async with report_action(session, "click", call, None, secret=False):
+        await session.page.evaluate("document.querySelector('h1').remove()")
+        (verdict,) = await session.judge([HEADING], recent=True)
+    assert not verdict.held
+
+
+async def test_nor_after_a_while_nor_of_another_address(session, asked, monkeypatch):
+    monkeypatch.setattr(agent_session, "RECENT_S", 0.0)
+    await session.judge([HEADING])
+    await session.page.evaluate("document.querySelector('h1').remove()")
+    (late,) = await session.judge([HEADING], recent=True)
+    assert not late.held
+    monkeypatch.setattr(agent_session, "RECENT_S", 60.0)
+    await session.page.evaluate("history.pushState({}, '', '/elsewhere')")
+    await session.page.evaluate("document.body.append(document.createElement('h1'))")
+    await session.page.evaluate("document.querySelector('h1').textContent = 'Elsewhere'")
+    (there,) = await session.judge([HEADING], recent=True)
+    assert there.held
+
+
+async def test_a_wait_asks_anew_each_time(session, asked, monkeypatch):
+    monkeypatch.setattr(agent_session, "RECENT_S", 60.0)
+    gone = ElementHidden(type="element_hidden", element=css("h1"))
+    await session.judge([gone])
+    await session.page.evaluate("setTimeout(() => document.querySelector('h1').remove(), 200)")
+    (verdict,) = await session.judge_until_held([gone], timeout_s=20, recent=True)
+    assert verdict.held
+
+
+async def test_a_page_that_changed_is_identified_and_judged_in_one_round_trip(session, asked, calls):
+    none = ElementHidden(type="element_hidden", element="boats")
+    session.touched(screen=False)
+    await session.page.evaluate("document.body.append('A gull')")
+    (verdict,) = await session.judge([none])
+    assert verdict.held, verdict.evidence
+    assert (calls, len(asked)) == (["answer"], 1)
+
+
+async def test_elements_of_another_screen_are_looked_up_once_it_is_known(session, asked, calls):
+    """`name_field` is an element of the form alone."""
+    field = ElementVisible(type="element_visible", element="name_field")
+    await session.page.goto(f"{session.base_url}/boats/new")
+    session.touched()
+    (verdict,) = await session.judge([field])
+    assert verdict.held, verdict.evidence
+    assert (calls, len(asked)) == (["answer", "answer"], 1)

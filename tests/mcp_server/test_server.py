@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import pytest
 from mcp import Client
+from mcp.server.mcpserver.prompts import Prompt
+from mcp.server.mcpserver.resources import ResourceTemplate
 
 from kb_schema.observed_outcomes import OutcomeAnswer
 from kb_schema.proposals import ProposalAnswer, PublicationAnswer
@@ -24,6 +26,7 @@ from kb_schema.tool_answers import (
 from mcp_server.identification.snapshot_limits import MAX_BYTES
 from mcp_server.knowledge.knowledge_sources import MemorySource
 from mcp_server.server import create_server
+from mcp_server.tools.tool_calls import KnowledgeTool
 from tests.mcp_server import pantry
 
 PARAMETERS = {
@@ -280,3 +283,38 @@ async def test_an_answer_from_a_copy_says_so():
         result = await client.call_tool("list_tasks", {"website_id": "pantry"})
     assert not result.is_error
     assert "from the copy of generation 1" in text_of(result)
+
+
+async def test_a_second_server_declares_nothing_anew_until_it_is_asked(monkeypatch):
+    """Each run of a process has a server of its own, and most ask for tools alone."""
+    create_server(MemorySource(pantry.knowledge()))
+    declared = []
+    plain_tool, plain_template = KnowledgeTool.from_function, ResourceTemplate.from_function
+    plain_prompt = Prompt.from_function
+    monkeypatch.setattr(
+        KnowledgeTool, "from_function", lambda *a, **k: declared.append("tool") or plain_tool(*a, **k)
+    )
+    monkeypatch.setattr(
+        ResourceTemplate,
+        "from_function",
+        lambda *a, **k: declared.append("template") or plain_template(*a, **k),
+    )
+    monkeypatch.setattr(
+        Prompt, "from_function", lambda *a, **k: declared.append("prompt") or plain_prompt(*a, **k)
+    )
+    async with Client(create_server(MemorySource(pantry.knowledge()))) as client:
+        await client.call_tool("list_websites", {})
+        assert declared == []
+        templates = await client.list_resource_templates()
+        assert set(declared) == {"template"}
+        assert (
+            len(templates.resource_templates)
+            == len(declared)
+            == len((await client.list_resource_templates()).resource_templates)
+        )
+        declared.clear()
+        assert (
+            len((await client.list_prompts()).prompts)
+            == len(declared)
+            == len((await client.list_prompts()).prompts)
+        )

@@ -182,7 +182,7 @@ async def _is_undrawn(engine: TaskExecution, rule: PageReadBack, values: Mapping
 async def _all_hold(
     engine: TaskExecution, conditions: tuple[BaseCondition, ...], values: Mapping[str, Any], patience_s: float
 ) -> bool | None:
-    verdicts = await engine.session.judge_until_held(conditions, values, timeout_s=patience_s)
+    verdicts = await engine.session.judge_until_held(conditions, values, timeout_s=patience_s, recent=True)
     if any(verdict.status is VerdictStatus.UNKNOWN for verdict in verdicts):
         return None
     return all(verdict.held for verdict in verdicts)

@@ -92,6 +92,7 @@ class RefusalWatch:
         if self._repeatable and not self._writes.writes:
             return
         await self._answered()
+        self._engine.session.forget_answers()
         if self._repeatable and find_refused_choice(self._writes.writes) is None:
             return
         if any(write.document for write in self._writes.writes):

@@ -24,10 +24,12 @@ const library = Object.freeze({
     lowerGuard(token);
     return json(true);
   },
-  answer(probesJson) {
+  answer(probesJson, secretsJson = null, unless = null) {
     const look = newLook();
-    const probes = JSON.parse(probesJson);
-    return json({ ...pageFacts(), revision: revision(), answers: probes.map((probe) => answerProbe(probe, look)) });
+    const now = revision();
+    const said = { ...pageFacts(), revision: now, answers: JSON.parse(probesJson).map((probe) => answerProbe(probe, look)) };
+    if (secretsJson !== null && (now === null || now !== unless)) said.html = snapshotHtml(JSON.parse(secretsJson));
+    return json(said);
   },
   soughtTexts: (soughtJson) => json(soughtTexts(JSON.parse(soughtJson))),
   rememberStanding(soughtJson) {
