@@ -31,7 +31,7 @@ LONGEST_WORDS = 80
 _HARM: dict[Danger, int] = {"submits": 1, "uploads": 1, "sends": 2, "signs_out": 2, "pays": 3, "deletes": 3}
 ANY_ACT = frozenset({"confirm", "submit", "ok", "continue", "accept"})
 """Words in ids of buttons that may do anything."""
-_NAMES_NOTHING = SMALL_WORDS | {"it", "them", "these", "those", "now"}
+_NAMES_NOTHING = SMALL_WORDS | {"it", "them", "these", "those", "now", "yes", "ok", "okay", "sure", "please"}
 _SYNONYMS = frozenset({"pays", "deletes", "signs_out"})
 """Dangers whose words all mean the same act. Others contain opposites: `publish` and `unpublish`."""
 

@@ -210,5 +210,7 @@ def test_a_thing_that_was_not_named_is_not_destroyed_under_another_verb():
     assert "'Delete account' names something that 'Remove' did not" in list(
         list_harms("Remove", "Delete account")
     )
-    for ours, theirs in (("Remove", "Delete"), ("Remove", "Remove row"), ("Delete group", "Remove group")):
+    for ours, theirs in (
+        ("Remove", "Delete"), ("Remove", "Remove row"), ("Delete group", "Remove group"), ("Delete agent", "Yes, remove"),
+    ):  # fmt: skip
         assert list(list_harms(ours, theirs)) == []
