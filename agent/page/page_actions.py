@@ -506,7 +506,7 @@ async def _select_option(order: ActionOrder) -> None:
     )
     if said["gone"]:
         raise ElementVanished("it left the page after it was judged")
-    if said.get("widget") and len(order.texts) == 1:
+    if said.get("widget"):
         await _choose_in_widget(order, order.texts[0], said["problem"])
         return
     if said.get("missing"):
@@ -517,23 +517,23 @@ async def _select_option(order: ActionOrder) -> None:
 
 
 async def _choose_in_widget(order: ActionOrder, text: str, why: str) -> None:
-    """Choose as a person does where a widget stands for a hidden list and does not follow it: open it, press the option.
+    """Choose as a person does where a widget stands for a hidden list: open it, press the option.
 
-    `why`: what the widget shows instead. Raises `ActionFailed` if the option is not offered once, or is not shown afterwards.
+    `why`: which widget stands for it. Raises `ActionFailed` if the option is not offered once, or the list does not have it chosen
+    afterwards. The page then does not let the widget be opened for it again.
     """
     request = replace(order.request, action="click", value=None)
     await act_on_element(order.page, request)
     offered = await _ask_widget(order, "widgetOption", text)
     if offered["path"] is None:
         await order.page.keyboard.press("Escape")
-        reason = f"{why}, and offers {json.dumps(text)} {offered['found']} times when it is opened"
+        reason = f"{why}, which offers {json.dumps(text)} {offered['found']} times when it is opened"
         raise ActionFailed(order.action, reason, target=order.judged.description)
     option = Selector(strategies=(ValueStrategy(type="css", value=offered["path"]),))
     await act_on_element(order.page, replace(request, selector=option, identity=None))
     if not await _ask_widget(order, "widgetChose", text):
-        raise ActionFailed(
-            order.action, f"{why}, also after its option was pressed", target=order.judged.description
-        )
+        reason = f"{why}; when its option {json.dumps(text)} was pressed, the list did not have it chosen"
+        raise ActionFailed(order.action, reason, target=order.judged.description)
 
 
 async def _ask_widget(order: ActionOrder, question: str, text: str) -> Any:

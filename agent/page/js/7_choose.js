@@ -2,18 +2,19 @@
 
 const OPTIONS_SHOWN = 8;
 const OPTIONS_KEPT = 50;
-const WIDGET_SHOWS_MS = 1000;
+const KEPT_MS = 150;
 const TUCKED_AWAY_PX = 2;
 const LIST_SIGNS = "[role=combobox], [role=listbox], [aria-haspopup=listbox], [aria-haspopup=true], input:not([type=hidden], [type=checkbox], [type=radio], [type=button], [type=submit], [type=image])";
 const CLEARING = /[\s\u00d7\u2715\u2716\u25be\u25bc\u2304]+/g; // signs of a widget beside its words
 const SENDS = "button[type=submit], button[formaction], input[type=submit], input[type=image], a[href]:not([href^='#']):not([href^='javascript:'])";
-const shownBefore = new WeakMap(); // list -> what said the option before its widget was opened
+const shownBefore = new WeakMap(); // list -> what said the option before its widget was opened, until it was chosen
 
 /**
- * Choose options by value or label, as soon as all of them are there.
+ * Choose options by value or label, as soon as all of them are there. For a hidden list nothing is chosen: a person opens the
+ * widget that stands for it.
  * @returns {{gone: boolean, problem: string|null, missing?: string|null, there?: string[], widget?: boolean}}
- *   `missing`: the option that the list does not have; `there`: those that it has; `widget`: the list is hidden, and what
- *   stands for it did not show the choice, which was taken back, or may offer what the list does not have.
+ *   `missing`: the option that the list does not have; `there`: those that it has; `widget`: what stands for the list is to be
+ *   opened.
  */
 async function choose(el, wanted, timeoutMs) {
   const deadline = nativeNow() + timeoutMs;
@@ -22,17 +23,27 @@ async function choose(el, wanted, timeoutMs) {
     if (!list) return { gone: true, problem: null };
     if (tagOf(list) !== "select") return { gone: false, problem: "it is no list to choose from" };
     const { options, problem, missing } = wantedOptions(list, wanted);
+    const widget = widgetOf(list, newLook());
+    if (widget && (!problem || missing) && wanted.length === 1) return beforeWidget(list, widget, options[0], wanted[0]);
     if (!problem) {
-      const why = await chosen(list, options);
-      return { gone: false, problem: why, widget: why !== null };
+      markChosen(list, options);
+      return { gone: false, problem: null };
     }
     if (nativeNow() >= deadline) {
-      if (missing) noteOffers(list, missing);
       const there = [...list.options].slice(0, OPTIONS_KEPT).map((option) => squeeze(option.label));
-      return { gone: false, problem, missing: missing ?? null, there, widget: Boolean(missing) && widgetOf(list, newLook()) !== null };
+      return { gone: false, problem, missing: missing ?? null, there };
     }
     await nextChange(Math.max(1, Math.min(100, deadline - nativeNow())));
   }
+}
+
+/** Whether the widget of a list is to be opened for an option, and why not: it is chosen, or this was tried in this document. */
+function beforeWidget(list, widget, option, wanted) {
+  if (option && option.selected && list.selectedOptions.length === 1) return { gone: false, problem: null };
+  if (list.multiple) return { gone: false, problem: `it is hidden, and ${describe(widget)}, which stands for it, may have several options chosen` };
+  if (shownBefore.has(list)) return { gone: false, problem: `it is hidden, and ${describe(widget)}, which stands for it, was opened before without that choice` };
+  shownBefore.set(list, new Set(offersOf(option ? squeeze(option.label) : wanted, newLook())));
+  return { gone: false, problem: `it is hidden, and ${describe(widget)} stands for it`, widget: true };
 }
 
 /** Options by value, by label, and by the label in other capital letters where one alone has it. */
@@ -51,28 +62,6 @@ function wantedOptions(list, wanted) {
   }
   if (options.length > 1 && !list.multiple) return { options, problem: "only one of its options can be chosen" };
   return { options, problem: null };
-}
-
-/** Choose, and return why the page does not show it; null if it does. What is not shown is taken back. */
-async function chosen(list, options) {
-  const look = newLook();
-  const widget = widgetOf(list, look);
-  const before = [...list.selectedOptions];
-  markChosen(list, options);
-  if (!widget) return null;
-  const deadline = nativeNow() + WIDGET_SHOWS_MS;
-  const shows = () => widget.isConnected && options.every((option) => wordsShown(widget).includes(squeeze(option.label)));
-  while (!shows()) {
-    const left = deadline - nativeNow();
-    const text = wordsShown(widget);
-    if (left <= 0) {
-      if (list.isConnected) markChosen(list, before);
-      noteOffers(list, options[0].label);
-      return `it is hidden, and ${describe(widget)}, which stands for it, shows ${JSON.stringify(text)} all the same`;
-    }
-    await nextChange(Math.min(100, left));
-  }
-  return null;
 }
 
 /**
@@ -95,11 +84,9 @@ function widgetOf(list, look) {
 
 const widgets = new WeakSet(); // those that showed the choice of their list once
 
-const wordsShown = (node) => squeeze(textOf(node, null)) || squeeze(node.innerText || "");
-
 /** Whether an element shows the labels of the options that are chosen in a list, and nothing else. */
 function saysChoice(node, list) {
-  let rest = wordsShown(node).toLowerCase();
+  let rest = squeeze(textOf(node, null)).toLowerCase();
   const labels = [...list.selectedOptions].map((option) => squeeze(option.label).toLowerCase()).filter(Boolean);
   labels.sort((one, other) => other.length - one.length);
   for (const label of labels) {
@@ -139,25 +126,26 @@ function offersOf(label, look) {
   return [...document.body.querySelectorAll("*")].filter(offers);
 }
 
-function noteOffers(list, label) {
-  shownBefore.set(list, new Set(offersOf(squeeze(label), newLook())));
-}
-
 function isOnTop(el, look) {
   const { problem } = reach(el, el, look);
   return problem === null;
 }
 
-/** Whether a list has an option chosen, and what stands for it shows it, as soon as both are so. */
+/** Whether a list comes to have an option chosen, and keeps it for a moment. */
 async function widgetChose(list, wanted, timeoutMs) {
   const deadline = nativeNow() + timeoutMs;
+  let since = null;
   for (;;) {
     const { options } = wantedOptions(list, [wanted]);
-    const widget = widgetOf(list, newLook());
-    const shows = widget !== null && options.length === 1 && wordsShown(widget).includes(squeeze(options[0].label));
-    if (shows && options[0].selected) return true;
-    if (nativeNow() >= deadline) return false;
-    await nextChange(Math.max(1, Math.min(100, deadline - nativeNow())));
+    const now = nativeNow();
+    if (options.length !== 1 || !options[0].selected) since = null;
+    else if (since === null) since = now;
+    else if (now - since >= KEPT_MS) {
+      shownBefore.delete(list);
+      return true;
+    }
+    if (now >= deadline) return false;
+    await nextChange(Math.max(1, Math.min(50, deadline - now)));
   }
 }
 
