@@ -115,7 +115,7 @@ class RefusalSign(StrEnum):
     NATIVE = "native"
     FIELDS = "fields"
     FORM = "form"
-    """The answer is the same form, with what was entered and an error."""
+    """The answer is the same form, with what was entered and an error beside a field."""
     MESSAGE = "message"
 
 
@@ -203,7 +203,8 @@ def find_refusal(
     ]
     sign = RefusalSign.MESSAGE
     if same_form and any(write.document and write.status == _SHOWN_AT_ONCE for write in writes):
-        sign = RefusalSign.FORM if wrong and _keeps_entries(was, seen) else sign
+        beside = any(_stands_beside_field(seen, each) for each in wrong)
+        sign = RefusalSign.FORM if beside and _keeps_entries(was, seen) else sign
         wrong = wrong or [each for each in messages if each.warning]
     return PageRefusal(sign, _quote([each.text for each in wrong])) if wrong else None
 
@@ -323,6 +324,11 @@ def _place(signs: RefusalSigns) -> tuple[str, str]:
 def _is_same_form(before: RefusalSigns, after: RefusalSigns) -> bool:
     """Whether a form of before, not for searching, is shown again with the same fields."""
     return bool(_list_forms(before) & _list_forms(after))
+
+
+def _stands_beside_field(seen: RefusalSigns, message: MessageSigns) -> bool:
+    """Whether a message stands in the row of a field: a notice elsewhere may have nothing to do with the form."""
+    return any(message.text in text for each in seen.fields for text in each.beside)
 
 
 def _keeps_entries(before: RefusalSigns, after: RefusalSigns) -> bool:

@@ -12,6 +12,7 @@ from playwright.async_api import Error as PlaywrightError
 
 from agent.exploration.pages.page_observation import PageObservation, list_offers, observe_page
 from agent.exploration.requests.request_guard import RequestGuard
+from agent.exploration.tab.exploration_context import open_context
 from agent.exploration.tab.exploration_tab import AttemptResult, ExplorationTab
 from kb_schema.explorations import Offer
 from kb_schema.secret_fields import is_secret_name
@@ -46,13 +47,14 @@ async def sign_in_by_form(browser: Browser, url: str, inputs: Mapping[str, str])
     async with open_fresh_context(browser) as context:
         tab = ExplorationTab(context, RequestGuard([origin_of(url)]), PAGE_S)
         arrival = await tab.open(url)
+        look = _require_page_index(arrival, url)
+        if not look.asks_to_sign_in:
+            arrival = await _go_to_form(browser, tab, look, inputs)
         left = dict(inputs)
         for at in range(MOST_STEPS):
             look = _require_page_index(arrival, url)
             if at > 0 and not look.asks_to_sign_in and not await _asks_for_more(tab, look, left):
                 break
-            if at == 0:
-                look = await _go_to_form(tab, look, left)
             arrival = await _submit_one_form(tab, look, left)
         if _require_page_index(arrival, url).asks_to_sign_in:
             raise UserError(
@@ -63,23 +65,36 @@ async def sign_in_by_form(browser: Browser, url: str, inputs: Mapping[str, str])
 
 
 async def _go_to_form(
-    tab: ExplorationTab, look: PageObservation, inputs: Mapping[str, str]
-) -> PageObservation:
-    """Return the page if it is a login page, else the one to which a link or button of it leads, else the page.
+    browser: Browser, tab: ExplorationTab, look: PageObservation, inputs: Mapping[str, str]
+) -> AttemptResult:
+    """Go to the login form to which a link or button of a page leads; stay if none does."""
+    way = await _find_way(browser, look.url, inputs)
+    if isinstance(way, Offer):
+        return await tab.use(way, look)
+    return await tab.open(look.url if way is None else way)
 
-    A page that asks for the user name alone is one by its address; a field elsewhere may be that of a newsletter.
+
+async def _find_way(browser: Browser, url: str, inputs: Mapping[str, str]) -> Offer | str | None:
+    """Return the address of the form to which a page leads, or the control that shows it on the page; None if nothing does.
+
+    It is looked for in a context of its own, from which nothing is sent that may change data. A page that asks for the user name
+    alone is known by its address: a field elsewhere may be that of a newsletter.
     """
-    if look.asks_to_sign_in:
-        return look
-    offers, filled = await _find_fields(await tab.page(), look, inputs)
-    if filled and _SIGN_IN_PATH.search(urlsplit(look.url).path):
-        return look
-    for offer in find_sign_in_controls(offers)[:MOST_WAYS]:
-        arrival = await tab.use(offer, look)
-        if arrival.look is not None and arrival.look.asks_to_sign_in:
-            return arrival.look
-        look = (await tab.open(look.url)).look or look
-    return look
+    guard = RequestGuard([origin_of(url)])
+    async with open_context(browser, None, guard) as context:
+        tab = ExplorationTab(context, guard, PAGE_S)
+        look = (await tab.open(url)).look
+        if look is None:
+            return None
+        offers, filled = await _find_fields(await tab.page(), look, inputs)
+        if filled and _SIGN_IN_PATH.search(urlsplit(look.url).path):
+            return None
+        for offer in find_sign_in_controls(offers)[:MOST_WAYS]:
+            came = (await tab.use(offer, look)).look
+            if came is not None and came.asks_to_sign_in and not guard.list_writes():
+                return offer if came.url == look.url else came.url
+            look = (await tab.open(url)).look or look
+    return None
 
 
 async def _asks_for_more(tab: ExplorationTab, look: PageObservation, left: Mapping[str, str]) -> bool:
@@ -90,7 +105,11 @@ async def _asks_for_more(tab: ExplorationTab, look: PageObservation, left: Mappi
 
 def find_sign_in_controls(offers: Sequence[Offer]) -> list[Offer]:
     """Return the links and buttons that say by their words, or else by their address, that they lead to a login form."""
-    ways = [each for each in offers if each.action_type == "click" and each.kind not in _BUTTONS]
+    ways = [
+        each
+        for each in offers
+        if each.action_type == "click" and each.kind not in _BUTTONS and each.danger is None
+    ]
     said = [each for each in ways if _SIGN_IN.search(_normalize_text(each.label or each.name))]
     led = [each for each in ways if each.href is not None and _SIGN_IN_PATH.search(urlsplit(each.href).path)]
     return [*said, *(each for each in led if each not in said)]

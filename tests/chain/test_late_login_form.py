@@ -45,3 +45,24 @@ async def test_the_page_that_leads_to_the_form_is_enough_and_other_inputs_are_le
         assert site.asked["POST /in"] == 1
         assert site.asked["POST /boats"] == 0
         assert [each["name"] for each in state["cookies"]] == ["session"]
+
+
+BUTTON = "<h1>The quay</h1><button onclick=\"fetch('/account', {method: 'DELETE'})\">Log in</button>"
+
+
+async def test_a_button_is_not_pressed_for_the_form_where_it_would_change_something(
+    browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(login_form, "LATE_FORM_MS", 200)
+    told = pytest.raises(UserError, match="no login form was found")
+    with small_site({"/": BUTTON}) as site, told:
+        await sign_in_by_form(browser, f"{site.url}/", ACCOUNT)
+    assert site.asked["DELETE /account"] == 0
+
+
+async def test_a_button_that_shows_the_form_is_pressed(browser: Browser) -> None:
+    shown = f"<h1>The quay</h1><button onclick='this.nextElementSibling.hidden = false'>Log in</button><div hidden>{FORM}</div>"
+    signed_in = Answer("<h1>Welcome</h1>", headers={"Set-Cookie": "session=1; Path=/"})
+    with small_site({"/": shown, "/in": signed_in}) as site:
+        state = await sign_in_by_form(browser, f"{site.url}/", ACCOUNT)
+        assert [each["name"] for each in state["cookies"]] == ["session"]

@@ -121,11 +121,22 @@ async def test_a_form_shown_again_below_an_error_ends_the_run_in_doubt(browser, 
     assert _paths(site) == ["/add"]
 
 
+async def test_a_notice_above_a_form_that_is_shown_again_leaves_a_doubt(browser, tmp_path):
+    def answer(asked: Asked) -> Answered:
+        notice = (
+            "<div class='alert alert-danger'>Your trial ends in 3 days.</div>" if asked.path == "/add" else ""
+        )
+        return Answered(_form(around=notice, value="taken" if notice else ""))
+
+    result, _ = await _run(browser, tmp_path, answer)
+    assert result.status is RunStatus.NEEDS_PERSON
+
+
 async def test_a_form_shown_again_with_an_error_and_what_was_entered_was_refused(browser, tmp_path):
     def answer(asked: Asked) -> Answered:
         if asked.path != "/add":
             return Answered(_form())
-        return Answered(_form(around="<p class=error-message>It exists already.</p>", value="taken"))
+        return Answered(_form(beside="<p class=error-message>It exists already.</p>", value="taken"))
 
     result, site = await _run(browser, tmp_path, answer)
     assert result.status is RunStatus.FAILURE
