@@ -294,7 +294,10 @@ class StepRunner:
         may have happened and nothing can tell.
         """
         step, touched = run.steps[index], touched_the_page(error)
-        composite, refused = step.action.canonical_type in COMPOSITE_ACTIONS, False
+        composite = step.action.canonical_type in COMPOSITE_ACTIONS
+        refused = (
+            isinstance(error, StepRefused) and not error.server_error
+        )  # also of a choice: it is the same again
         if touched and not repeatable and not composite:
             happened = await self._uncertain.settled(run, step, error)
             if happened is not None:
