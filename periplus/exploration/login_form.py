@@ -10,6 +10,8 @@ from urllib.parse import urlsplit
 from playwright.async_api import Browser, Page, StorageState
 from playwright.async_api import Error as PlaywrightError
 
+from agent.dangers.danger_addresses import find_danger_in_address
+from agent.dangers.danger_words import HARM
 from agent.exploration.pages.page_observation import PageObservation, list_offers, observe_page
 from agent.exploration.requests.request_guard import RequestGuard
 from agent.exploration.tab.exploration_context import open_context
@@ -48,14 +50,15 @@ async def sign_in_by_form(browser: Browser, url: str, inputs: Mapping[str, str])
         tab = ExplorationTab(context, RequestGuard([origin_of(url)]), PAGE_S)
         arrival = await tab.open(url)
         look = _require_page_index(arrival, url)
-        if not look.asks_to_sign_in:
+        found = not look.asks_to_sign_in
+        if found:
             arrival = await _go_to_form(browser, tab, look, inputs)
         left = dict(inputs)
         for at in range(MOST_STEPS):
             look = _require_page_index(arrival, url)
             if at > 0 and not look.asks_to_sign_in and not await _asks_for_more(tab, look, left):
                 break
-            arrival = await _submit_one_form(tab, look, left)
+            arrival = await _submit_one_form(tab, look, left, found=found)
         if _require_page_index(arrival, url).asks_to_sign_in:
             raise UserError(
                 "signing in failed: the website still asks for the password",
@@ -115,8 +118,12 @@ def find_sign_in_controls(offers: Sequence[Offer]) -> list[Offer]:
     return [*said, *(each for each in led if each not in said)]
 
 
-async def _submit_one_form(tab: ExplorationTab, look: PageObservation, left: dict[str, str]) -> AttemptResult:
-    """Fill in the fields of one form and submit it; removes the used inputs from `left`."""
+async def _submit_one_form(
+    tab: ExplorationTab, look: PageObservation, left: dict[str, str], *, found: bool
+) -> AttemptResult:
+    """Fill in the fields of one form and submit it; removes the used inputs from `left`. `found`: nobody named the form; one that
+    does harm by its button or address is not sent.
+    """
     page = await tab.page()
     offers, filled = await _find_fields(page, look, left)
     if not filled:  # an application may draw its form long after its page has loaded
@@ -130,15 +137,26 @@ async def _submit_one_form(tab: ExplorationTab, look: PageObservation, left: dic
             f"no login form was found for {told}",
             fix="give --input with the label of each field, and the address of the form with --sign-in-url",
         )
+    button = find_submit_button(filled[-1][1], offers)
+    if button is None:
+        raise UserError("the login form has no button", fix="sign in with a task: --sign-in TASK")
+    if found and _does_harm(button):
+        raise UserError(
+            f"the form that was found does harm by its words: {button.label or button.name!r}",
+            fix="name the address of the sign-in form with --sign-in-url",
+        )
     for name, field in filled:
         if not await tab.put(field, left.pop(name), secret=field.kind == "password"):
             raise UserError(
                 f"the field for {name!r} does not accept its value", fix="watch the page with --headed"
             )
-    button = find_submit_button(filled[-1][1], offers)
-    if button is None:
-        raise UserError("the login form has no button", fix="sign in with a task: --sign-in TASK")
     return await tab.use(button, look)
+
+
+def _does_harm(button: Offer) -> bool:
+    """Whether a button, or the address to which its form is sent, says that it deletes, pays, sends or signs out."""
+    by_address = find_danger_in_address((button.form or "").partition(" ")[2])
+    return button.danger in HARM or (by_address is not None and by_address[0] in HARM)
 
 
 async def _find_fields(

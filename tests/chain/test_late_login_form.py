@@ -66,3 +66,16 @@ async def test_a_button_that_shows_the_form_is_pressed(browser: Browser) -> None
     with small_site({"/": shown, "/in": signed_in}) as site:
         state = await sign_in_by_form(browser, f"{site.url}/", ACCOUNT)
         assert [each["name"] for each in state["cookies"]] == ["session"]
+
+
+@pytest.mark.parametrize(
+    ("action", "button"), [("/account/delete", "Go on"), ("/account", "Delete my account")]
+)
+async def test_a_form_that_was_found_and_does_harm_is_not_sent(
+    browser: Browser, action: str, button: str
+) -> None:
+    harm = FORM.replace("/in", action).replace("Sign in", button)
+    told = pytest.raises(UserError, match="does harm by its words")
+    with small_site({"/": "<h1>The quay</h1><a href=/enter>Log in</a>", "/enter": harm}) as site, told:
+        await sign_in_by_form(browser, f"{site.url}/", ACCOUNT)
+    assert site.asked[f"POST {action}"] == 0

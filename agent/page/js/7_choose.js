@@ -101,6 +101,7 @@ function saysChoice(node, list) {
  * came up since it was opened. The path is null if there is none.
  */
 async function widgetOption(list, wanted, timeoutMs) {
+  if (!list) return { path: null, found: 0 };
   const deadline = nativeNow() + timeoutMs;
   const { options } = wantedOptions(list, [wanted]);
   const label = options.length ? squeeze(options[0].label) : wanted;
@@ -108,13 +109,34 @@ async function widgetOption(list, wanted, timeoutMs) {
   for (;;) {
     const look = newLook();
     const widget = widgetOf(list, look);
-    const all = offersOf(label, look).filter((node) => !before.has(node) || (widget !== null && widget.contains(node)));
+    const owned = ownedBy(widget);
+    const all = offersOf(label, look).filter(
+      (node) => (!before.has(node) || (widget !== null && widget.contains(node))) && isInSameDialog(node, list)
+        && (!owned.length || owned.some((own) => own.contains(node))),
+    );
     const own = all.filter((node) => widget !== null && widget.contains(node));
     const near = own.length ? own : all;
     const found = near.length > 1 ? near.filter((node) => isOnTop(node, look)) : near;
     if (found.length === 1 || nativeNow() >= deadline) return { path: found.length === 1 ? pathTo(found[0]) : null, found: found.length };
     await nextChange(Math.max(1, Math.min(100, deadline - nativeNow())));
   }
+}
+
+/** The lists that a widget names as its own, and the widget. */
+function ownedBy(widget) {
+  if (!widget) return [];
+  const named = [widget, ...widget.querySelectorAll("[aria-controls], [aria-owns]")];
+  const ids = named.flatMap((node) => `${attr(node, "aria-controls") || ""} ${attr(node, "aria-owns") || ""}`.split(/\s+/)).filter(Boolean);
+  const lists = ids.map((id) => widget.ownerDocument.getElementById(id)).filter((node) => node && visible(node, newLook()));
+  return lists.length ? [widget, ...lists] : [];
+}
+
+const DIALOGS = ["dialog", "alertdialog"];
+
+/** An option stands in no dialog in which its list does not: such a dialog asks something of its own. */
+function isInSameDialog(node, list) {
+  const dialogOf = (el) => closestFlat(el, (up) => tagOf(up) === "dialog" || DIALOGS.includes(attr(up, "role")));
+  return dialogOf(node) === dialogOf(list);
 }
 
 /** What a person sees that says nothing but a label, and neither sends a form nor leads elsewhere. */
@@ -133,6 +155,7 @@ function isOnTop(el, look) {
 
 /** Whether a list comes to have an option chosen, and keeps it for a moment. */
 async function widgetChose(list, wanted, timeoutMs) {
+  if (!list) return false;
   const deadline = nativeNow() + timeoutMs;
   let since = null;
   for (;;) {
