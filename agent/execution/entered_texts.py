@@ -3,7 +3,8 @@
 A drafted task has no condition of success, as its form was never sent. So the page is read before each of its steps and after each press
 that sent a change, and the page that shows what was typed is opened again in another tab. Of a page that this run had seen before
 the press, one text more is enough; of another one each text that was typed must be there, as it may have been there before. What only
-repeats the entry (`No results for ...`) is not there any more when its address is opened.
+repeats the entry (`No results for ...`) is not there any more when its address is opened. What was typed on the way, to find a row, is not
+what the task is about.
 """
 
 from __future__ import annotations
@@ -38,8 +39,12 @@ class EnteredTexts:
     _shown: tuple[str, tuple[str, ...]] | None = None
     """The address to which the last accepted press led, with the texts that appeared there."""
 
-    async def before_step(self, page: Page, typed: object) -> None:
-        """Read the page. `typed`: what the step types into it, if that is a text that is not secret."""
+    async def before_step(self, page: Page, typed: object, *, on_the_way: bool) -> None:
+        """Read the page. `typed`: what the step types into it, if that is a text that is not secret. `on_the_way`: the step
+        leads to the form.
+        """
+        if on_the_way:
+            self._typed.clear()
         self._seen[page.url] = await read_shown(page)
         self._began = time.monotonic()
         if isinstance(typed, str) and _SHORTEST.search(typed) is not None:

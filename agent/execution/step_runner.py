@@ -423,7 +423,8 @@ class StepRunner:
         watched = kind in STORED_AT_ONCE if repeatable else kind not in COMPOSITE_ACTIONS
         watch = RefusalWatch(engine, run, step, repeatable=repeatable) if watched else None
         if run.entered is not None:
-            await run.entered.before_step(self._session.page, self._find_typed(run, step))
+            typed = self._find_typed(run, step)
+            await run.entered.before_step(self._session.page, typed, on_the_way=step.type == "navigation")
         try:
             verdicts = await self._act_and_judge(run, step, watch)
             if run.entered is not None and not repeatable:

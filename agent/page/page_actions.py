@@ -524,14 +524,14 @@ async def _choose_in_widget(order: ActionOrder, text: str, why: str) -> None:
     """
     request = replace(order.request, action="click", value=None)
     await act_on_element(order.page, request)
-    offered = await _ask_widget(order, "widgetOption", text)
+    offered = await _ask_widget(order, "widgetOption", text) or {"path": None, "found": 0}
     if offered["path"] is None:
         await order.page.keyboard.press("Escape")
         reason = f"{why}, which offers {json.dumps(text)} {offered['found']} times when it is opened"
         raise ActionFailed(order.action, reason, target=order.judged.description)
     option = Selector(strategies=(ValueStrategy(type="css", value=offered["path"]),))
     await act_on_element(order.page, replace(request, selector=option, identity=None))
-    if not await _ask_widget(order, "widgetChose", text):
+    if await _ask_widget(order, "widgetChose", text) is False:
         reason = f"{why}; when its option {json.dumps(text)} was pressed, the list did not have it chosen"
         raise ActionFailed(order.action, reason, target=order.judged.description)
 

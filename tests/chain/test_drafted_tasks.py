@@ -105,3 +105,35 @@ async def test_what_was_typed_must_be_there_when_the_page_is_opened_again(
     assert (result.status, result.error) == (status, None)
     assert (result.evidence is EvidenceLevel.VERIFIED) is (status is RunStatus.SUCCESS)
     assert len(site.writes) == 1
+
+
+async def test_what_was_typed_to_find_a_row_shows_nothing_of_what_was_done_with_it(
+    browser: Browser, tmp_path: Any
+):
+    calls = (
+        ("navigation", {"action_type": "navigate", "url": "/boats"}),
+        ("form_fill", {"action_type": "fill", "target": "#search", "value": "{name}"}),
+        ("navigation", {"action_type": "click", "target": "#row"}),
+        ("submit", {"action_type": "click", "target": "#remind"}),
+    )
+    steps = [
+        {"step_id": f"s{number}", "order": number, "type": kind, "action": call}
+        for number, (kind, call) in enumerate(calls, start=1)
+    ]
+    task = Task.model_validate(
+        {**TASK.model_dump(mode="json", by_alias=True), "task_id": "remind", "steps": steps}
+    )
+    boat = "<h1>Skua</h1><form method=post action=/boats/1><button id=remind>Remind</button></form>"
+    boats = "<input id=search><a id=row href=/boats/1>Open it</a>"
+
+    def answer(asked: Asked) -> Answered:
+        if asked.method == "POST":
+            return Answered(location="/boats/1", status=303)
+        return Answered(boat if asked.path == "/boats/1" else boats)
+
+    with running_site(answer) as site:
+        async with visiting(browser, site, tmp_path) as session:
+            session.knowledge.know(task)
+            result = await TaskRunner(session).run_task("remind", {"name": "Skua"})
+    assert (result.status, result.error) == (RunStatus.UNVERIFIED, None)
+    assert len(site.writes) == 1

@@ -153,12 +153,12 @@ function isOnTop(el, look) {
   return problem === null;
 }
 
-/** Whether a list comes to have an option chosen, and keeps it for a moment. */
+/** Whether a list comes to have an option chosen, and keeps it for a moment; null if the press replaced the list or its page. */
 async function widgetChose(list, wanted, timeoutMs) {
-  if (!list) return false;
   const deadline = nativeNow() + timeoutMs;
   let since = null;
   for (;;) {
+    if (!list || !list.isConnected) return null;
     const { options } = wantedOptions(list, [wanted]);
     const now = nativeNow();
     if (options.length !== 1 || !options[0].selected) since = null;

@@ -16,6 +16,7 @@ PAGE = f"""<!doctype html><title>Customers</title><style>.w {{ display:inline-bl
 <div><select id=pressed style="display:none">{OPTIONS}</select><div class=w><a role=combobox tabindex=0>Retail</a></div></div>
 <div><select id=kept style="display:none"><option>Retail</select><div class=w><a role=combobox tabindex=0>Retail</a></div></div>
 <div><select id=lies style="display:none">{OPTIONS}</select><div class=w><a role=combobox tabindex=0>Retail</a></div></div>
+<form action=/sent><select id=sending name=s style="display:none" onchange="pressed.push(8); this.form.submit()">{OPTIONS}</select><div class=w><a role=combobox tabindex=0>Retail</a></div></form>
 <div><select id=coded style="display:none">{OPTIONS}</select><div class=w><a role=combobox tabindex=0>R</a></div></div>
 <div><select id=deaf style="display:none">{OPTIONS}</select><div class=w><a role=combobox tabindex=0>Retail</a></div></div>
 <div><select id=beside style="display:none">{OPTIONS}</select><button onclick="pressed.push(1)">Delete all</button></div>
@@ -33,7 +34,7 @@ PAGE = f"""<!doctype html><title>Customers</title><style>.w {{ display:inline-bl
 <script>
 const pressed = [];
 const shownBeside = (id) => document.querySelector(`#${{id}} + .w`).firstElementChild;
-for (const list of [follows, document.getElementById('pressed'), kept, lies]) shownBeside(list.id).parentElement.addEventListener("click", () => {{
+for (const list of [follows, document.getElementById('pressed'), kept, lies, sending]) shownBeside(list.id).parentElement.addEventListener("click", () => {{
   const drop = document.body.appendChild(document.createElement("ul"));
   drop.className = "drop";
   for (const word of ["Retail", "Wholesale", "Export"]) drop.append(Object.assign(document.createElement("li"), {{
@@ -82,6 +83,15 @@ async def test_what_the_list_holds_after_the_press_decides(page):
     await show(page, PAGE, "/customers")
     with pytest.raises(ActionFailed, match="did not have it chosen"):
         await perform_action(page, "select_option", selector=css("#lies"), value="Wholesale", timeout_s=2)
+
+
+async def test_a_choice_that_sends_its_form_is_made_once(page):
+    asked = []
+    page.on("request", lambda request: asked.append(request.url) if "/sent" in request.url else None)
+    await show(page, PAGE, "/customers", pages={"/sent": "<title>Sent</title><h1>Sent</h1>"})
+    await perform_action(page, "select_option", selector=css("#sending"), value="Wholesale", timeout_s=2)
+    await page.wait_for_url("**/sent?s=Wholesale")
+    assert len(asked) == 1
 
 
 @pytest.mark.parametrize("name", ["beside", "named", "more", "sends", "coded"])
