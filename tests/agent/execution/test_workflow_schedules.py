@@ -137,7 +137,7 @@ class PlayedEngine:
             bus=SimpleNamespace(tell=lambda event: None), context=RunContext(), base_url="http://x", screen_id=None,
             website=SimpleNamespace(website_id="w", resilience=None), page=SimpleNamespace(url="http://x/"),
             memory=SimpleNamespace(conclude=lambda tell, *, verified: None), criteria=None,
-            presses=SimpleNamespace(held_before=False), judge_until_held=self._judge,
+            presses=SimpleNamespace(held_before=False, already=False, accepted=()), judge_until_held=self._judge,
             knowledge=SimpleNamespace(task=self._task, read_parts=self._read_parts),
         )  # fmt: skip
         self.dependencies = SimpleNamespace(in_order=frozenset())
