@@ -263,7 +263,10 @@ raise SystemExit(libc.unshare(user) or libc.unshare(processes | network))
 
 def _is_logging() -> bool:
     """Return whether this process has a log; structlog is not imported for this question (decision 0140)."""
-    return "structlog" in sys.modules and bool(sys.modules["structlog"].is_configured())
+    is_configured = getattr(
+        sys.modules.get("structlog"), "is_configured", None
+    )  # none while another thread imports it
+    return is_configured is not None and bool(is_configured())
 
 
 @cache

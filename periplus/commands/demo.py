@@ -257,6 +257,10 @@ def _fresh_folder(seed: Seed | WebsiteDemo, flow: str | None) -> Path:
     return Path("out") / f"{flow or default or seed.name}-{now:%Y%m%d-%H%M%S}"
 
 
+_NOT_OBSERVED = "success was not observed"
+"""In a broken rule of engagement: the task of a segment ended without evidence."""
+
+
 def _print_demo_result(console: Console, result: DemoResult) -> None:
     presentation = result.presentation
     word = (
@@ -274,6 +278,11 @@ def _print_demo_result(console: Console, result: DemoResult) -> None:
             console.print(
                 f"  [{style}]{segment.segment_id} {segment.status}[/]: {escape(segment.reason or '')}"
             )
+        for broken in segment.violations:
+            if _NOT_OBSERVED in broken:
+                console.print(
+                    f"  [yellow]{segment.segment_id} is not verified[/]: nothing seen in the application shows that it worked"
+                )
     if result.kept:
         console.print(
             f"  [dim]reused from the last film: {escape(', '.join(result.kept))}[/]", highlight=False

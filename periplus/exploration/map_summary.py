@@ -147,10 +147,13 @@ def _next(exploration: Exploration, folder: MapFolder, *, loaded: bool) -> list[
 
 def _list_goals(knowledge: KnowledgeBase) -> list[str]:
     """Return a command that goes to a screen, with the inputs of the task that signs in."""
-    goals = [each for each in knowledge.screens.values() if each.url is not None]
+    login = knowledge.tasks.get(knowledge.website.login_task_id or "")
+    forms = () if login is None else {each.action.target_screen for each in login.steps}
+    goals = [
+        each for each in knowledge.screens.values() if each.url is not None and each.screen_id not in forms
+    ]
     if not goals:
         return []
-    login = knowledge.tasks.get(knowledge.website.login_task_id or "")
     inputs = [] if login is None else [each.name for each in login.io_spec.inputs if each.required]
     given = "".join(f" --input {name}=VALUE" for name in inputs)
     return [f"periplus run --goal {goals[-1].screen_id}{given}"]

@@ -51,3 +51,20 @@ async def test_a_box_that_the_sentences_ask_for_and_one_demonstration_ticks_is_r
         found = await induced(browser, site, tmp_path, writes, NOTES, sentences=sentences)
     told = " ".join(found.synthesis_report.refusals)
     assert ("all sentences say 'anonymously', and only some of the traces did it" in told) is refused, told
+
+
+async def test_a_box_that_one_of_two_demonstrations_ticks_is_refused_as_nothing_shows_when(browser, tmp_path):
+    ticked = []
+
+    async def writes(page, given, _dice):
+        await page.fill("[name=note]", given["note"])
+        if not ticked:
+            ticked.append(given["note"])
+            await page.get_by_label("Keep a copy").check()
+        async with page.expect_navigation():
+            await page.get_by_role("button", name="Comment").click()
+
+    with running_site(Log().answer) as site:
+        found = await induced(browser, site, tmp_path, writes, NOTES[:2])
+    told = " ".join(found.synthesis_report.refusals)
+    assert "only 1 of 2 traces did it, all had its element, and nothing shows when" in told, told

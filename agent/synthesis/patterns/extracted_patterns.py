@@ -134,6 +134,8 @@ class OptionalInfo:
     """Why the step is omitted: one person performed it, and it had no effect."""
     interrupts: bool = False
     """Whether it answers what came by itself, and may come at any other step."""
+    unknown: bool = False
+    """Whether its element was there in traces without the step, too, and nothing tells them apart."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,6 +77,7 @@ FEW = 1 / 3
 """Maximum share of traces for a step to be omitted, if all traces could have performed it."""
 ABSENT = "none"
 """Label of the branch without steps."""
+_TICKING = frozenset({"check", "uncheck"})
 
 
 class PatternExtractor:
@@ -357,7 +358,9 @@ class _Stretch:
             return OptionalInfo(None, told, left_out=told)
         if ignored:
             return OptionalInfo(
-                None, "its element was also present in traces without the step: no condition was found"
+                None,
+                "its element was also present in traces without the step: no condition was found",
+                unknown=True,
             )
         return OptionalInfo(
             None,
@@ -373,8 +376,17 @@ class _Stretch:
         rows: frozenset[RowKey],
         decisive: frozenset[RowKey],
     ) -> None:
-        """Keep when an optional step is performed. One that would be left out though the sentences ask for it is refused."""
+        """Keep when an optional step is performed. One that would be left out though the sentences ask for it is refused, and so is
+        a box that only some traces ticked, if nothing tells when.
+        """
         made.info[position.index] = info
+        if info.unknown and position.observed[0].action_type in _TICKING:
+            count = f"{len(takers & decisive)} of {len(rows & decisive)}"
+            reason = (
+                f"optional: only {count} traces did it, all had its element, and nothing shows when it is to be done; "
+                "do it in each demonstration or in none"
+            )
+            made.refusals.append(build_refusal(reason, self._cells_of(position, takers & decisive)))
         if info.left_out is None:
             return
         traces = self._aligned.traces
