@@ -5,6 +5,7 @@ const OPTIONS_KEPT = 50;
 const KEPT_MS = 150;
 const TUCKED_AWAY_PX = 2;
 const LIST_SIGNS = "[role=combobox], [role=listbox], [aria-haspopup=listbox], [aria-haspopup=true], input:not([type=hidden], [type=checkbox], [type=radio], [type=button], [type=submit], [type=image])";
+const COMBOBOX = "[role=combobox]";
 const CLEARING = /[\s\u00d7\u2715\u2716\u25be\u25bc\u2304]+/g; // signs of a widget beside its words
 const SENDS = "button[type=submit], button[formaction], input[type=submit], input[type=image], a[href]:not([href^='#']):not([href^='javascript:'])";
 const shownBefore = new WeakMap(); // list -> what said the option before its widget was opened, until it was chosen
@@ -84,16 +85,20 @@ function widgetOf(list, look) {
 
 const widgets = new WeakSet(); // those that showed the choice of their list once
 
-/** Whether an element shows the labels of the options that are chosen in a list, and nothing else. */
+/** Whether an element shows the labels of the options that are chosen in a list, perhaps the list's own name, and nothing else. */
 function saysChoice(node, list) {
   let rest = squeeze(textOf(node, null)).toLowerCase();
   const labels = [...list.selectedOptions].map((option) => squeeze(option.label).toLowerCase()).filter(Boolean);
+  const names = labelsOf(list).map((label) => squeeze(textOf(label, null)).toLowerCase()).filter(Boolean);
+  for (const name of names) rest = rest.split(name).join(" ");
   labels.sort((one, other) => other.length - one.length);
   for (const label of labels) {
     if (!rest.includes(label)) return false;
     rest = rest.split(label).join(" "); // also as its title
   }
-  return labels.length > 0 && rest.replace(CLEARING, "") === "";
+  if (labels.length) return rest.replace(CLEARING, "") === "";
+  const hint = squeeze(attr(list, "data-placeholder") || "").toLowerCase(); // nothing is chosen: it shows nothing, or what to do
+  return rest.replace(CLEARING, "") === "" || squeeze(rest) === hint || node.matches(COMBOBOX) || node.querySelector(COMBOBOX) !== null;
 }
 
 /**

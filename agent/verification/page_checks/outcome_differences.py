@@ -130,8 +130,8 @@ async def _describe_absence(site_page: VerificationPage, case: OutcomeCase) -> s
     if other is not None:
         return f"no element has these words; where it was is {other}"
     found = await resolve_selector(site_page.page, check.selector)
-    if found.visible:
-        return None
+    if found.visible or (found.count and check.outcome.kind == "selected"):
+        return None  # a list may be hidden behind the widget that stands for it
     return "it is hidden" if found.count else "it is not on the page"
 
 
