@@ -23,6 +23,9 @@ GENERATORS: tuple[tuple[tuple[str, ...], str], ...] = (
 VALUES: Mapping[str, JsonValue] = {"number": 3, "integer": 3, "boolean": True, "date": "2030-06-14"}
 """Values by the type of an input."""
 
+MADE_UP = "Sample "
+"""The beginning of a value that says nothing of the website."""
+
 
 def choose_inputs(knowledge: KnowledgeBase, work: Task | Workflow) -> dict[str, InputMapping]:
     """Return where each required input without a default gets its value; secrets are left to the person."""
@@ -31,6 +34,11 @@ def choose_inputs(knowledge: KnowledgeBase, work: Task | Workflow) -> dict[str, 
         for spec in work.io_spec.inputs
         if spec.required and spec.default is None and not spec.secret and spec.type != "file"
     }
+
+
+def list_made_up(mapping: Mapping[str, InputMapping]) -> list[str]:
+    """Return the inputs whose values are made up: what must be there already, such as the row of a list, is not there."""
+    return [name for name, each in mapping.items() if str(each.value or "").startswith(MADE_UP)]
 
 
 def list_missing_inputs(work: Task | Workflow) -> list[str]:
@@ -52,7 +60,7 @@ def _mapping(knowledge: KnowledgeBase, work: Task | Workflow, spec: InputSpec) -
     for named, generator in GENERATORS:
         if any(each in words for each in named):
             return InputMapping(source=("generated_value",), generator=generator)
-    return InputMapping(source=("hardcoded",), value=f"Sample {spec.name.replace('_', ' ')}")
+    return InputMapping(source=("hardcoded",), value=f"{MADE_UP}{spec.name.replace('_', ' ')}")
 
 
 def _find_options(knowledge: KnowledgeBase, work: Task | Workflow, name: str) -> list[Option]:

@@ -20,7 +20,7 @@ from loaders.edits.renaming import slug_of
 from loaders.files.folder_writer import to_canonical
 from loaders.files.yaml_files import to_yaml, write_whole
 from loaders.flow_drafts.flow_draft import draft_flow
-from loaders.flow_drafts.sample_inputs import list_missing_inputs
+from loaders.flow_drafts.sample_inputs import list_made_up, list_missing_inputs
 from mcp_server.search.search_index import SearchIndex
 from periplus.commands.command_options import StoredWebsite, choose_import_budget
 from periplus.demos.narration_wording import reword_narration
@@ -109,12 +109,23 @@ def draft_flow_(
         f"[green]wrote[/] {len(made.segments)} segments, about {made.duration.estimated:.0f} s, to {escape(str(file))}",
         soft_wrap=True, highlight=False,
     )  # fmt: skip
+    _print_made_up(made)
     _print_notes(knowledge, goal, work)
     given = "".join(f" -i {name}=..." for name in _list_given_inputs(made, knowledge, work))
     console.print(
         f"play it: periplus demo --website {escape(website_id)} --flow {escape(str(file))}{escape(given)}",
         soft_wrap=True, highlight=False,
     )  # fmt: skip
+
+
+def _print_made_up(flow: PresentationFlow) -> None:
+    """Say which values of the flow a person has to look at before it is played."""
+    names = [name for segment in flow.segments for name in list_made_up(segment.input_mapping)]
+    if names:
+        console.print(
+            f"[yellow]made up[/]: {escape(', '.join(names))}; put values into the file that the website has, or accepts",
+            soft_wrap=True, highlight=False,
+        )  # fmt: skip
 
 
 def _read(
