@@ -22,7 +22,7 @@ from agent.dangers.danger_words import HARM, find_danger_in_words, load_danger_w
 from kb_schema.explorations import Danger
 from kb_schema.text_similarity import words
 
-MOST_OBJECTS = 10_000
+MOST_OBJECTS = 3_000
 """Objects of one body that are looked at."""
 MOST_FIELDS = 1_000
 LONGEST_VALUE = 200
@@ -204,8 +204,8 @@ def _is_told(value: str) -> bool:
 
 
 def _read_last_name(name: str) -> str:
-    """Return the name of a field without those of what it is in: `boat[action]`."""
-    return name.casefold().rstrip("]").rpartition("[")[2]
+    """Return the name of a field without those of what it is in, and without a sign before: `boat[action]`, `:operation`."""
+    return name.casefold().rstrip("]").rpartition("[")[2].lstrip(":@$")
 
 
 @lru_cache(maxsize=20_000)

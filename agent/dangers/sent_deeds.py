@@ -124,7 +124,7 @@ class _Body:
             return replace(read, calls=(*read.calls, *calls))
         if (lines := _read_json_lines(text)) is not None:
             return cls(calls=calls, objects=tuple(map(below, list_objects(lines, but=_SOUGHT))))
-        if text.startswith("<"):
+        if text.lstrip()[:1] == "<":
             return cls(calls=calls)
         read = cls._of_pairs(_PART.findall(text) if text.startswith("--") else parse_pairs(text))
         requests = _REQUEST_LINE.findall(text) if _REQUEST_PART in text.casefold() else []

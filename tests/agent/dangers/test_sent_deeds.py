@@ -149,6 +149,7 @@ def test_what_keeps_and_finds_things_is_sent(method, path, body) -> None:
         ("POST", "/batch", {"ops": [{"op": "remove", "path": "/boats/1"}]}, {}),
         ("POST", "/items", "intent=delete&id=1", {}),
         ("POST", "/items", {"intent": "delete", "id": 1}, {}),
+        ("POST", "/items", ":operation=delete&:applyTo=/a", {}),
         ("POST", "/items", {"operation": "unlink"}, {}),
         ("POST", "/items", {"httpMethod": "DELETE", "id": 1}, {}),
         ("POST", "/items", {"type": "DELETE_ITEM", "payload": {"id": 1}}, {}),
@@ -246,7 +247,7 @@ def test_a_name_of_a_header_is_no_operation() -> None:
 
 @pytest.mark.parametrize(
     "body",
-    ['{"a":' * 5_000 + "1" + "}" * 5_000, "[" + '{"type":"x"},' * 100_000 + "1]", '{"a":1}\n' * 200_000],
+    ['{"a":' * 5_000 + "1" + "}" * 5_000, "[" + '{"type":"x"},' * 20_000 + "1]", '{"a":1}\n' * 50_000],
 )
 def test_large_and_deep_bodies_are_read_to_their_limit(body: str) -> None:
     assert harm("POST", "/boats", body) is None
