@@ -30,7 +30,8 @@ _MOST_WORDS = 4
 _NAME = re.compile(r"\A[\w.:/#-]{1,80}\Z")
 _IDENTIFYING = frozenset({"id", "ids", "uuid", "guid", "key", "keys", "token", "index"})
 """The last words of fields that say which thing is meant."""
-_UNSET = frozenset({"", "0", "false", "off", "no", "null", "none"})
+UNSET = frozenset({"", "0", "false", "off", "no", "null", "none"})
+"""What a field holds that is not set."""
 _WHAT_IT_IS = frozenset({"type", "kind", "event", "mode"})
 """Fields that say what a thing is more often than what is done with it: only words of links count."""
 
@@ -165,7 +166,7 @@ def _harm_of_operation(one: SentObject) -> Harm | None:
 def _is_set(value: object, one: SentObject) -> bool:
     """Whether a field of a form, of an outermost object or of a list is set: below others `{"delete": ..}` is a text or a right."""
     if one.form:
-        return isinstance(value, str) and value.casefold() not in _UNSET
+        return isinstance(value, str) and value.casefold() not in UNSET
     return value is True and (one.depth == 1 or one.listed)
 
 

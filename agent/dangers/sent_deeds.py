@@ -19,6 +19,7 @@ from agent.dangers.danger_words import HARM, load_danger_words
 from agent.dangers.graphql_mutations import list_mutated_fields
 from agent.dangers.named_operations import (
     MOST_FIELDS,
+    UNSET,
     Harm,
     SentObject,
     below,
@@ -50,7 +51,6 @@ _OPERATIONS = frozenset({"operationname", "fb_api_req_friendly_name"})
 """Fields that name what is stored at the server."""
 _SOUGHT = frozenset({"criteria", "filter", "filters", "query", "search", "where"})
 """Fields that say what is looked for: `{"filter": {"status": "deleted"}}`."""
-_UNSET = frozenset({"", "0", "false", "off", "no", "null", "none"})
 _GRAPHQL = "application/graphql"
 
 
@@ -232,6 +232,6 @@ def _harm_of_states(body: _Body) -> Harm | None:
         state = find_harm_in_state(value[:200]) if last in known.states else None
         if state is not None and state[0] == "deletes":
             return "deletes", said
-        if "".join(words(last)) in known.marks_of_deleted and value.casefold() not in _UNSET:
+        if "".join(words(last)) in known.marks_of_deleted and value.casefold() not in UNSET:
             return "deletes", said
     return None
