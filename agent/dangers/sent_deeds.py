@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -19,6 +20,7 @@ from agent.dangers.danger_words import HARM, load_danger_words
 from agent.dangers.graphql_mutations import list_mutated_fields
 from agent.dangers.named_operations import (
     MOST_FIELDS,
+    MOST_OBJECTS,
     UNSET,
     Harm,
     SentObject,
@@ -140,7 +142,7 @@ class _Body:
             one,
             fields=(*fields, *one.fields),
             documents=(*documents, *one.documents),
-            objects=(SentObject(wanted, form=True), *one.objects),
+            objects=(SentObject(wanted, form=True), *one.objects, *islice(_list_below(wanted), MOST_OBJECTS)),
         )
 
     @classmethod
@@ -156,6 +158,14 @@ class _Body:
             tuple(list_requests(objects)),
             objects,
         )
+
+
+def _list_below(fields: Sequence[tuple[str, str]]) -> Iterator[SentObject]:
+    """Yield the objects of JSON in fields of a form: `payload={"op": "remove", ..}`."""
+    for _, value in fields:
+        known = _read_json(value)
+        if known is not None:
+            yield from map(below, list_objects(known, but=_SOUGHT))
 
 
 def _list_called(headers: Mapping[str, str], text: str) -> Iterator[str]:
