@@ -12,6 +12,8 @@ from functools import cache, lru_cache
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from agent.dangers.danger_words import (
+    HARM,
+    DangerPhrase,
     DangerPhrases,
     find_danger_in_words,
     load_danger_words,
@@ -87,17 +89,26 @@ def find_danger_of_called(name: str, thing: str = "", *, pressed: bool = True) -
     # `sendMessage`, `messageSend`, `orders/place`, and the verb alone: in some languages it ends a phrase
     orders = ((*said, *on), (*said, *one), (*said[-1:], *on, *said[:-1]), said)
     things = load_danger_words().addresses.names_of_things
+    dangers: list[Danger] = []
     for each in orders:
         found = find_danger_in_words(" ".join(each), pressed=pressed)
         if found is not None and found[1] not in things:
-            return found[0]
-    return None
+            dangers.append(found[0])
+        if pressed:
+            dangers += [danger for phrase, danger in _called() if phrase.find(each) is not None]
+    # `orders/7/submit`: "submit orders" sends a form, "submit order" pays
+    return next((each for each in dangers if each in HARM), next(iter(dangers), None))
 
 
 def find_deed_of_value(value: str) -> Danger | None:
     """Return the deed that a value names, as in `action=delete`; None if it names none."""
     named = (_deed(value, where) for where in ("anywhere", "behind_a_key", "before_a_key"))
     return next((each for each in named if each is not None), None)
+
+
+def find_deed_of_path_part(part: str) -> Danger | None:
+    """Return the deed that a part of a path names wherever it stands; None if it names none."""
+    return _deed(part, "anywhere")
 
 
 def _decoded(text: str) -> str:
@@ -166,6 +177,12 @@ def _deed(part: str, where: str) -> Danger | None:
         if candidate in known:
             return known[candidate]
     return known.get(said[-1]) if said[0] in {"do", "ajax", "api", "confirm", "really"} else None
+
+
+@cache
+def _called() -> tuple[tuple[DangerPhrase, Danger], ...]:
+    phrases = load_danger_words().addresses.called
+    return tuple((DangerPhrase.of(said), danger) for danger, each in phrases.items() for said in each)
 
 
 @cache

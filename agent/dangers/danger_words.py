@@ -59,7 +59,15 @@ class AddressWords(Model):
     keys_that_say: tuple[str, ...]
     keys_that_do: DangerPhrases
     names_of_things: frozenset[str]
+    called: DangerPhrases
     fields_that_say: frozenset[str]
+    fields_that_may_say: frozenset[str]
+    pressed_buttons: frozenset[str]
+    arguments: frozenset[str]
+    beside_operations: frozenset[str]
+    told: frozenset[str]
+    counters: frozenset[str]
+    headers_that_say: frozenset[str]
     searches: frozenset[str]
     states: frozenset[str]
     marks_of_deleted: frozenset[str]

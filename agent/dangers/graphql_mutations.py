@@ -29,23 +29,30 @@ class _Definition:
     fields: list[str] = field(default_factory=list)
     spreads: list[str] = field(default_factory=list)
     """Fragments that stand among its fields."""
+    given: list[str] = field(default_factory=list)
+    """Those of its fields that are given something."""
+    spreads_below: list[str] = field(default_factory=list)
+    """Fragments that stand below its fields."""
 
 
 def list_mutated_fields(text: str) -> list[str]:
     """Return the names of the mutations of a document, their outermost fields, and those below that are given something, also
-    those of fragments; empty for a query.
+    those of fragments, wherever these stand; empty for a query.
     """
     if _MUTATION not in text:
         return []
     definitions = _Reader([each[1] for each in _SIGN.finditer(text[:LONGEST]) if each[1]]).read()
     fragments = {each.name: each for each in definitions if each.kind == "fragment"}
     told: list[str] = []
-    waiting = [each for each in definitions if each.kind == _MUTATION]
+    waiting = [(each, False) for each in definitions if each.kind == _MUTATION]
+    seen: set[tuple[str, bool]] = set()
     while waiting:
-        one = waiting.pop()
+        one, below = waiting.pop()
         told += [one.name] * (one.kind == _MUTATION and one.name != "")
-        told += one.fields
-        waiting += [fragments.pop(each) for each in one.spreads if each in fragments]
+        told += one.given if below else one.fields
+        spread = {(each, below) for each in one.spreads} | {(each, True) for each in one.spreads_below}
+        waiting += [(fragments[name], deeper) for name, deeper in spread - seen if name in fragments]
+        seen |= spread
     return told
 
 
@@ -104,6 +111,7 @@ class _Reader:
             self._at += 1
             name = self._take()
         one.fields.append(name)
+        one.given += [name] * (self._following == "(")
         while self._following == "(" or self._following[:1] == "@":
             self._skip()
         if self._following == "{":
@@ -114,8 +122,11 @@ class _Reader:
         levels = 0
         while sign := self._take():
             levels += (sign in _OPENING) - (sign in _CLOSING)
+            if sign == "..." and self._following not in {"", "on", "{"} and self._following[0] != "@":
+                one.spreads_below.append(self._following)
             if self._following == "(" and sign[0] not in "@:{}()[].":
                 one.fields.append(sign)
+                one.given.append(sign)
             if levels <= 0:
                 return
 

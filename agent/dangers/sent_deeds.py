@@ -1,6 +1,6 @@
 """Judges what a page is about to send: by its method and address, what its body names, and the GraphQL mutations in it.
 
-Not judged: bodies that name nothing of the kind, and what web sockets carry.
+`named_operations` reads what objects name. Not judged: bodies that name nothing of the kind, and what web sockets carry.
 """
 
 from __future__ import annotations
@@ -9,28 +9,42 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from agent.dangers.danger_addresses import find_danger_of_called, find_deed_of_value, find_last_words
+from agent.dangers.danger_addresses import find_danger_of_called, find_last_words
 from agent.dangers.danger_rules import SAFE_METHODS
 from agent.dangers.danger_words import HARM, load_danger_words
 from agent.dangers.graphql_mutations import list_mutated_fields
+from agent.dangers.named_operations import (
+    MOST_FIELDS,
+    MOST_OBJECTS,
+    UNSET,
+    Harm,
+    SentObject,
+    below,
+    find_harm_of_objects,
+    list_objects,
+    list_requests,
+)
 from agent.dangers.press_surroundings import find_harm_in_request, find_harm_in_state
-from kb_schema.explorations import Danger
 from kb_schema.text_similarity import words
 
 LONGEST_BODY = 2_000_000
 """Characters of a body that are read."""
-MOST_FIELDS = 1_000
 DEEPEST = 2
-"""How deep objects of JSON are read: frameworks send `{"boat": {"status": "deleted"}}`."""
+"""How deep states in JSON are read: frameworks send `{"boat": {"status": "deleted"}}`."""
 _OVERRIDES = ("x-http-method-override", "x-http-method", "x-method-override")
 _METHOD_FIELD = "_method"
-_SOAP = "soapaction"
+_TYPE_OF_SOAP = re.compile(r';\s*action="?([^";]+)', re.IGNORECASE)
+"""SOAP 1.2 names the action in the type of the body."""
+_SOAP_BODY = re.compile(r"<(?:[\w.-]+:)?Body\b[^>]*>\s*<(?:[\w.-]+:)?([\w.-]+)")
+_REQUEST_LINE = re.compile(r"^([A-Z]{3,20}) (\S{1,2000}) HTTP/\d", re.MULTILINE)
+"""Of a request in a part of a body."""
+_REQUEST_PART = "application/http"
 _XML_CALL = re.compile(r"<methodName>\s*([\w.:/-]+)\s*</methodName>")
-_ADDRESSES_IN_BATCH = ("url", "path", "relative_url")
 _CUSTOM_METHOD = re.compile(r"(?<=[^:/]):([A-Za-z]\w*)(?=[?#]|$)")
 """`/accounts/7:delete`, as Google's interfaces write it."""
 _PART = re.compile(r'name="([^"\r\n]*)"[^\r\n]*\r?\n(?:[^\r\n]+\r?\n)*\r?\n(.*?)(?=\r?\n--|\Z)', re.DOTALL)
@@ -39,11 +53,7 @@ _OPERATIONS = frozenset({"operationname", "fb_api_req_friendly_name"})
 """Fields that name what is stored at the server."""
 _SOUGHT = frozenset({"criteria", "filter", "filters", "query", "search", "where"})
 """Fields that say what is looked for: `{"filter": {"status": "deleted"}}`."""
-_UNSET = frozenset({"", "0", "false", "off", "no", "null", "none"})
 _GRAPHQL = "application/graphql"
-
-Harm = tuple[Danger, str]
-"""What it does, and what shows it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,35 +76,39 @@ def find_harm_in_sent(sent: SentRequest) -> Harm | None:
     """Return the harm that a request does, and what shows it; None if nothing does."""
     body = _Body.read(sent)
     address = _CUSTOM_METHOD.sub(r"/\1", sent.url)
-    for method in (sent.method, *(sent.headers.get(each, "") for each in _OVERRIDES), *body.methods):
-        if (harm := find_harm_in_request(method, address)) is not None:
+    last, known = find_last_words(address), load_danger_words().addresses
+    sought, counted = bool(last & known.searches), bool(last & known.counters)
+    methods = (sent.method, *(sent.headers.get(each, "") for each in _OVERRIDES), *body.methods)
+    asked = [(each, address) for each in methods] + ([] if counted else [*body.batched])
+    for method, target in asked:
+        if (harm := find_harm_in_request(method, target)) is not None:
             return harm
-    sought = find_last_words(address) & load_danger_words().addresses.searches
-    told = (
-        (_harm_of_operations(body), _harm_of_fields(body, states=not sought))
-        if sent.changes
-        else (_harm_of_operations(body),)
+    if (harm := _harm_of_calls(body)) is not None or not sent.changes:
+        return harm
+    replaces = sent.method.upper() == "PUT"
+    return find_harm_of_objects(body.objects, replaces=replaces, tells=sought or counted) or (
+        None if sought else _harm_of_states(body)
     )
-    return next(filter(None, told), None)
 
 
 @dataclass(frozen=True, slots=True)
 class _Body:
-    """What a body says, as far as it is text."""
+    """What a body says, as far as it is text, and the headers that say what it is for."""
 
     fields: tuple[tuple[str, str], ...] = ()
     """Names, in small letters, and values of fields that hold one value."""
     calls: tuple[str, ...] = ()
-    """Names of methods of JSON-RPC."""
+    """Names of methods of JSON-RPC, XML-RPC and SOAP, and of actions in headers."""
     documents: tuple[str, ...] = ()
     """GraphQL."""
-    batched: tuple[str, ...] = ()
-    """Methods of the requests that it carries."""
+    batched: tuple[tuple[str, str], ...] = ()
+    """Methods and addresses of the requests that it carries."""
+    objects: tuple[SentObject, ...] = ()
 
     @property
     def methods(self) -> list[str]:
-        """The methods that its fields and the requests in it say: the application may take any of them."""
-        return [*self.batched, *(value for name, value in self.fields if name == _METHOD_FIELD)]
+        """The methods that its fields say: the application may take any of them."""
+        return [value for name, value in self.fields if name == _METHOD_FIELD]
 
     @classmethod
     def read(cls, sent: SentRequest) -> _Body:
@@ -105,20 +119,30 @@ class _Body:
         text, kind = sent.body[:LONGEST_BODY], sent.headers.get("content-type", "")
         if kind.startswith(_GRAPHQL) and not kind.startswith(f"{_GRAPHQL}+"):
             return cls(documents=(text,))
-        soap = sent.headers.get(_SOAP, "").strip("\"' ")
-        calls = [re.split(r"[/#:]", each)[-1] for each in (soap, *_XML_CALL.findall(text)) if each]
+        calls = tuple(re.split(r"[/#:]", each)[-1] for each in _list_called(sent.headers, text))
         known = _read_json(text)
         if known is not None:
-            return cls._of_json(known)
-        if calls:
-            return cls(calls=tuple(calls))
-        pairs = _PART.findall(text) if text.startswith("--") else parse_pairs(text)
+            read = cls._of_json(known)
+            return replace(read, calls=(*read.calls, *calls))
+        if (lines := _read_json_lines(text)) is not None:
+            return cls(calls=calls, objects=tuple(map(below, list_objects(lines, but=_SOUGHT))))
+        if text.lstrip()[:1] == "<":
+            return cls(calls=calls)
+        read = cls._of_pairs(_PART.findall(text) if text.startswith("--") else parse_pairs(text))
+        requests = _REQUEST_LINE.findall(text) if _REQUEST_PART in text.casefold() else []
+        return replace(read, calls=calls, batched=(*read.batched, *requests))
+
+    @classmethod
+    def _of_pairs(cls, pairs: Sequence[tuple[str, str]]) -> _Body:
         fields = tuple((name.casefold(), value) for name, value in pairs[:MOST_FIELDS])
-        inside = [cls._of_json(_read_json(value)) for name, value in fields if name == "operations"]
+        one = cls._of_json([_read_json(value) for name, value in fields if name == "operations"])
         documents = tuple(value for name, value in fields if name == "query")
-        return cls(
-            (*fields, *(each for one in inside for each in one.fields)),
-            documents=(*documents, *(each for one in inside for each in one.documents)),
+        wanted = tuple((name, value) for name, value in pairs[:MOST_FIELDS] if not _is_sought(name))
+        return replace(
+            one,
+            fields=(*fields, *one.fields),
+            documents=(*documents, *one.documents),
+            objects=(SentObject(wanted, form=True), *one.objects, *islice(_list_below(wanted), MOST_OBJECTS)),
         )
 
     @classmethod
@@ -126,22 +150,46 @@ class _Body:
         entries = [each for each in (known if isinstance(known, list) else [known]) if isinstance(each, dict)]
         calls = (each.get("method") for each in entries if "jsonrpc" in each)
         queries = (each.get("query") for each in entries)
+        objects = tuple(list_objects(known, but=_SOUGHT))
         return cls(
             tuple(pair for each in entries[:MOST_FIELDS] for pair in _list_values(each)),
             tuple(each for each in calls if isinstance(each, str)),
             tuple(each for each in queries if isinstance(each, str)),
-            tuple(_list_batched(entries)),
+            tuple(list_requests(objects)),
+            objects,
         )
 
 
-def _list_batched(entries: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """Yield the methods of requests in a list of requests, or in one below a field, each with an address: `$batch`."""
-    below = [value for each in entries for value in each.values() if isinstance(value, list)]
-    for each in (*entries, *(one for value in below for one in value[:MOST_FIELDS])):
-        if isinstance(each, dict) and any(isinstance(each.get(name), str) for name in _ADDRESSES_IN_BATCH):
-            method = each.get("method")
-            if isinstance(method, str):
-                yield method
+def _list_below(fields: Sequence[tuple[str, str]]) -> Iterator[SentObject]:
+    """Yield the objects of JSON in fields of a form: `payload={"op": "remove", ..}`."""
+    for _, value in fields:
+        known = _read_json(value)
+        if known is not None:
+            yield from map(below, list_objects(known, but=_SOUGHT))
+
+
+def _list_called(headers: Mapping[str, str], text: str) -> Iterator[str]:
+    """Yield what headers and XML call: `SOAPAction: urn:DeleteAccount`, `next-action: deleteUser`, the first element of SOAP's body."""
+    named = load_danger_words().addresses.headers_that_say
+    for name, value in headers.items():
+        if name in named or name.rpartition("-")[2] in named:
+            yield value.strip("\"' ")
+    yield from _TYPE_OF_SOAP.findall(headers.get("content-type", ""))
+    if text.lstrip()[:1] == "<":
+        yield from _XML_CALL.findall(text)
+        yield from _SOAP_BODY.findall(text)[:1]
+
+
+def _read_json_lines(text: str) -> list[Any] | None:
+    """Return what lines of JSON hold; None if one is none."""
+    lines = [each for each in text.splitlines() if each.strip()][:MOST_FIELDS]
+    read = [_read_json(each) for each in lines if len(lines) > 1]
+    return read if read and all(isinstance(each, dict) for each in read) else None
+
+
+def _is_sought(name: str) -> bool:
+    """Whether a field stands in one that says what is looked for: `filter[status]`."""
+    return not _SOUGHT.isdisjoint(re.split(r"[\[\].]+", name.casefold())[:-1])
 
 
 def _read_json(text: str) -> Any:
@@ -165,7 +213,7 @@ def parse_pairs(text: str) -> list[tuple[str, str]]:
     return []
 
 
-def _harm_of_operations(body: _Body) -> Harm | None:
+def _harm_of_calls(body: _Body) -> Harm | None:
     """Return the harm of what is called: a method of JSON-RPC, the fields of GraphQL mutations, an operation stored at the server."""
     called = [(*reversed(each.rsplit(".", 1)),) for each in body.calls]
     mutated = [(each,) for text in body.documents for each in list_mutated_fields(text)]
@@ -183,22 +231,17 @@ def _harm_of_operations(body: _Body) -> Harm | None:
     return None
 
 
-def _harm_of_fields(body: _Body, *, states: bool) -> Harm | None:
-    """Return the harm that a field says: `action=delete`, `status: deleted`, `user[_destroy]=1`.
-
-    Without `states` only what says what to do: a state is what is looked for then. So it is within fields such as `filter[status]`.
-    """
+def _harm_of_states(body: _Body) -> Harm | None:
+    """Return the harm of a state or a mark that a field gives: `status: deleted`, `user[_destroy]=1`. None within `filter[status]`."""
     known = load_danger_words().addresses
     for name, value in body.fields:
         last = name.rstrip("]").rpartition("[")[2]
-        said = f"{last}={value}"[:100]
-        if last in known.fields_that_say and (deed := find_deed_of_value(value[:200])) in HARM:
-            return deed, said
-        if not states or not _SOUGHT.isdisjoint(re.split(r"[\[\].]+", name)[:-1]):
+        if _is_sought(name):
             continue
+        said = f"{last}={value}"[:100]
         state = find_harm_in_state(value[:200]) if last in known.states else None
         if state is not None and state[0] == "deletes":
             return "deletes", said
-        if "".join(words(last)) in known.marks_of_deleted and value.casefold() not in _UNSET:
+        if "".join(words(last)) in known.marks_of_deleted and value.casefold() not in UNSET:
             return "deletes", said
     return None

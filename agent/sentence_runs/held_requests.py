@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 from playwright.async_api import Error as DriverError
 from playwright.async_api import Page, Request, Route
 
-from agent.dangers.sent_deeds import Harm, SentRequest, find_harm_in_sent
+from agent.dangers.named_operations import Harm
+from agent.dangers.sent_deeds import SentRequest, find_harm_in_sent
 from agent.page.page_requests import is_page_document
 from agent.page.redirect_guard import ONCE_MORE, OutgoingRequest, RedirectGuard, read_body
 from agent.page.unrouted_requests import remove_unrouted

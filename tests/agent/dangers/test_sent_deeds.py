@@ -108,11 +108,11 @@ def test_what_pays_and_sends_by_its_address_is_known(path, danger) -> None:
         ("POST", "/boats/7", "note=the+_method=delete+of+old"),
         ("POST", "/boats/7:rename", ""),
         ("POST", "/rpc", {"jsonrpc": "2.0", "method": "account.list"}),
-        ("POST", "/boats", {"method": "delete"}),
+        ("POST", "/boats", {"name": "Skua", "method": "delete"}),
         ("POST", "/rpc", {"jsonrpc": "2.0", "method": 5}),
         ("POST", "/rpc", "[" * 100_000),
         ("PUT", "/boats/7", {"name": "Skua", "deleted": False, "deleted_at": None, "status": "moored"}),
-        ("PATCH", "/boats/7", [{"op": "remove", "path": "/tags/0"}]),
+        ("PATCH", "/boats/7", [{"op": "replace", "path": "/name", "value": "delete"}]),
         ("POST", "/wp/v2/posts/7", {"status": "publish"}),
         ("POST", "/search", {"query": "delete everything"}),
         ("POST", "/search", {"query": "mutation delete of genes"}),
@@ -139,3 +139,119 @@ def test_what_pays_and_sends_by_its_address_is_known(path, danger) -> None:
 )  # fmt: skip
 def test_what_keeps_and_finds_things_is_sent(method, path, body) -> None:
     assert harm(method, path, body) is None
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "headers"),
+    [
+        ("PATCH", "/boats/7", [{"op": "remove", "path": "/tags/0"}], {}),
+        ("PATCH", "/groups/7", {"Operations": [{"op": "remove", "path": "members"}]}, {}),
+        ("POST", "/batch", {"ops": [{"op": "remove", "path": "/boats/1"}]}, {}),
+        ("POST", "/items", "intent=delete&id=1", {}),
+        ("POST", "/items", {"intent": "delete", "id": 1}, {}),
+        ("POST", "/items", ":operation=delete&:applyTo=/a", {}),
+        ("POST", "/items", {"operation": "unlink"}, {}),
+        ("POST", "/items", 'payload={"type":"item_delete","args":{"id":1}}', {}),
+        ("POST", "/items", in_parts("message", '{"actions":[{"op":"remove","id":1}]}'), {}),
+        ("POST", "/items", {"httpMethod": "DELETE", "id": 1}, {}),
+        ("POST", "/items", {"type": "DELETE_ITEM", "payload": {"id": 1}}, {}),
+        ("POST", "/items", {"type": "items/remove", "itemId": 1}, {}),
+        ("POST", "/items", {"mode": "purge"}, {}),
+        ("POST", "/sync", {"token": "*", "commands": [{"type": "item_delete", "args": {"id": 1}, "uuid": "a"}]}, {}),
+        ("POST", "/live", {"components": [{"snapshot": "{}", "calls": [{"path": "", "method": "delete", "params": [1]}]}]}, {}),
+        ("POST", "/rpc/call", {"jsonrpc": "2.0", "method": "call", "id": 3,
+                               "params": {"model": "boat", "method": "unlink", "args": [[1]], "kwargs": {}}}, {}),
+        ("POST", "/orders/7", {"actions": [{"action": "removeLineItem", "lineItemId": "a"}], "version": 3}, {}),
+        ("POST", "/_bulk", '{"delete":{"_id":"1"}}\n', {}),
+        ("POST", "/_bulk", '{"index":{"_id":"2"}}\n{"name":"Skua"}\n{"delete":{"_id":"1"}}\n', {}),
+        ("POST", "/update", {"remove": {"query": "id:7"}}, {}),
+        ("POST", "/documents/commit", {"writes": [{"delete": "projects/p/boats/7"}]}, {}),
+        ("POST", "/boats", {"boats": [{"id": 7, "_delete": True}]}, {}),
+        ("POST", "/boats", "delete=7", {}),
+        ("POST", "/boats", "name=Skua&commit=Delete+boat", {}),
+        ("POST", "/flow", "execution=e1s1&_eventId=delete", {}),
+        ("POST", "/", "[1]", {"next-action": "deleteUser"}),
+        ("POST", "/", {"TableName": "boats"}, {"x-amz-target": "DynamoDB_20120810.DeleteItem"}),
+        ("POST", "/soap", "<s:Envelope/>", {"content-type": 'application/soap+xml; action="urn:DeleteAccount"'}),
+        ("POST", "/soap", "<?xml version='1.0'?>\n<s:Envelope><s:Body a='b'>\n<m:RemoveCustomer/></s:Body></s:Envelope>", {}),
+        ("POST", "/$batch", "--b\r\nContent-Type: application/http\r\n\r\nDELETE /boats/1 HTTP/1.1\r\n\r\n--b--", {}),
+        ("POST", "/$batch", "--b\r\nContent-Type: application/http\r\n\r\nPOST /boats/1/delete HTTP/1.1\r\n\r\n--b--", {}),
+        ("POST", "/batch", [{"httpMethod": "DELETE", "path": "/1"}], {}),
+        ("POST", "/batch", {"requests": [{"method": "POST", "url": "/boats/1/delete", "body": {}}]}, {}),
+        ("POST", "/graphql", {"query": "fragment F on M { x: deleteUser(id: 1) { id } } mutation { admin { ...F } }"}, {}),
+    ],
+)  # fmt: skip
+def test_what_names_a_deed_as_its_operation_is_known(method, path, body, headers) -> None:
+    assert harm(method, path, body, headers) == "deletes"
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "danger"),
+    [
+        ("/graphql", {"query": "mutation { org { billing { charge(amount: 9) { ok } } } }"}, "pays"),
+        ("/graphql", {"query": "mutation { refundOrder(id: 1) { ok } }"}, "pays"),
+        ("/rpc", {"method": "sendMessage", "params": {"text": "x"}}, "sends"),
+        ("/orders/1/submit", {}, "pays"),
+        ("/carts/1/complete", {}, "pays"),
+    ],
+)
+def test_what_pays_and_sends_as_its_operation_is_known(path, body, danger) -> None:
+    assert harm("POST", path, body) == danger
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("POST", "/flags", {"name": "old", "type": "delete_flag", "enabled": True}),
+        ("POST", "/boats/search", {"filter": {"action": "delete"}}),
+        ("POST", "/boats/search", {"type": "delete", "id": 1}),
+        ("POST", "/boats", {"query": {"op": "remove", "path": "x"}}),
+        ("POST", "/api/notes", {"event": "remove_from_cart_viewed"}),
+        ("POST", "/api/notes", {"action": "delete_clicked"}),
+        ("POST", "/track", {"event": "remove_from_cart", "data": {"id": 1}}),
+        ("POST", "/telemetry", {"requests": [{"method": "DELETE", "url": "/boats/1", "status": 200}]}),
+        ("POST", "/api/3/envelope/", '{"sdk":"x"}\n{"type":"session"}\n{"action":"delete","id":1}\n'),
+        ("POST", "/webhooks", {"url": "https://x", "events": ["boat.deleted"], "method": "DELETE"}),
+        ("PUT", "/rules/1", {"when": "mail", "then": {"action": "delete"}}),
+        ("POST", "/rules", {"name": "x", "rule": {"then": [{"action": "delete"}]}}),
+        ("POST", "/roles", {"name": "Clerk", "rights": {"view": True, "delete": True}}),
+        ("POST", "/roles", {"name": "Clerk", "rights": [{"action": "delete", "subject": "Boat"}]}),
+        ("POST", "/features", {"features": {"delete": {"enabled": True}}}),
+        ("POST", "/texts", {"de": {"delete": "Löschen"}, "en": {"delete": "Delete", "boat": {"delete": {"title": "Delete"}}}}),
+        ("POST", "/forms", {"title": "x", "fields": [{"id": "a", "type": "text", "label": "Delete"},
+                                                     {"id": "b", "type": "delete_button", "label": "Delete"}]}),
+        ("POST", "/tables", {"columns": [{"id": "x", "type": "delete"}]}),
+        ("POST", "/notes", {"content": [{"type": "paragraph", "content": [{"type": "text", "text": "delete"}]}]}),
+        ("POST", "/notes", {"version": 3, "clientID": 1, "steps": [
+            {"stepType": "replace", "from": 1, "to": 2},
+            {"stepType": "removeMark", "mark": {"type": "strong"}, "from": 1, "to": 2}]}),
+        ("POST", "/notes", {"ops": [{"retain": 5}, {"delete": 3}, {"insert": "remove"}]}),
+        ("POST", "/notes", {"blocks": [{"id": "a", "type": "delimiter", "data": {}}]}),
+        ("POST", "/boats/7", {"action": "save", "after_delete": "archive"}),
+        ("POST", "/notes/7", 'text={"action":"delete"}&name=rules.json'),
+        ("POST", "/notes/7", 'text={"name":"x","type":"delete"'),
+        ("POST", "/boats/7", {"data": {"type": "boats", "id": "7", "attributes": {"name": "delete"}}}),
+        ("POST", "/boats/7", "name=Skua&form-0-DELETE=&delete=0"),
+        ("POST", "/boats/7", "name=Skua&commit=Save&remove_photo=0"),
+        ("POST", "/boats/7", {"labels": {"add": [1], "remove": [2]}}),
+        ("POST", "/payments/methods", {"type": "card", "method": "transfer"}),
+        ("POST", "/log", "DELETE /boats/1 HTTP/1.1"),
+        ("POST", "/notes", {"text": "--b\r\nContent-Type: application/http\r\n\r\nDELETE /boats/1 HTTP/1.1"}),
+        ("POST", "/soap", "<s:Envelope><s:Body><m:GetDeletedItems/></s:Body></s:Envelope>"),
+        ("POST", "/graphql", {"query": "mutation { updateBoat { ...F } } fragment F on Boat { delete chargeList(first: 2) { id } }"}),
+    ],
+)  # fmt: skip
+def test_what_has_the_words_of_a_deed_as_data_is_sent(method, path, body) -> None:
+    assert harm(method, path, body) is None
+
+
+def test_a_name_of_a_header_is_no_operation() -> None:
+    assert harm("POST", "/boats", "name=x", {"hx-target": "delete-dialog", "hx-trigger": "delete"}) is None
+
+
+@pytest.mark.parametrize(
+    "body",
+    ['{"a":' * 5_000 + "1" + "}" * 5_000, "[" + '{"type":"x"},' * 20_000 + "1]", '{"a":1}\n' * 50_000],
+)
+def test_large_and_deep_bodies_are_read_to_their_limit(body: str) -> None:
+    assert harm("POST", "/boats", body) is None
