@@ -76,6 +76,29 @@ LEAST_UNFOLDED = 2.5
 """The same at a place without an id: a heading and something beside it."""
 _COMMON = 0.6
 """The share of places from which a feature belongs to the site's frame."""
+_DEEDS = frozenset(
+    [
+        "new",
+        "add",
+        "create",
+        "edit",
+        "update",
+        "change",
+        "modify",
+        "delete",
+        "remove",
+        "copy",
+        "clone",
+        "show",
+        "view",
+        "details",
+        "detail",
+        "list",
+        "import",
+        "export",
+    ]
+)
+"""Parts of addresses that say what is done, and are no names of things."""
 _FEW_PLACES = 4
 LEAST_DEPTH = 2
 """The parts of an address (the first is empty) above the names of articles: below the root anything may stand."""
@@ -397,6 +420,8 @@ def _of_one_kind(
             stem = _stem_of(part)
             if stem in names or any(_stem_of(name) == part for name in names):
                 continue  # `keyword` is the list of `keyword2`, or where one is made
+            if part in _DEEDS and any(name in _DEEDS for name in names):
+                continue  # what is done with a thing: the form for a new one may be that for changing one
             same_word = bool(stem) and any(_stem_of(name) == stem for name in names)
             named = _namings(looks, addresses)
             same_name = any(

@@ -262,3 +262,17 @@ def test_what_unfolds_with_a_heading_is_a_screen(tmp_path: Path):
     seen.page("pane", "/t", NAV + page.format(pane), layer="panel", behind="t", openable=False)
     seen.went("t", "Modify", "pane")
     assert len(build_knowledge(seen.folder).screens) == 2
+
+
+def test_the_forms_for_a_new_thing_and_for_changing_one_are_two_screens_though_they_are_alike(tmp_path: Path):
+    seen = drawing(tmp_path)
+    rows = "".join(f"<li><a href='/boat/edit/?id={number}'>Boat {number}</a></li>" for number in (1, 2, 3))
+    listed = f"<main><h1>Boats</h1><a href='/boat/new/'>Create</a><ul>{rows}</ul></main>"
+    seen.page("list", "/boat/", listed, start=True)
+    form = "<main><form method=post><input aria-label='Name'><input aria-label='Berth'><button>Save</button></form></main>"
+    seen.page("new", "/boat/new/", form)
+    for number in (1, 2):
+        seen.page(f"edit{number}", f"/boat/edit/?id={number}", form)
+    made = build_knowledge(seen.folder)
+    screens = {page: name for name, pages in made.screens.items() for page in pages}
+    assert screens["edit1"] == screens["edit2"] != screens["new"]
