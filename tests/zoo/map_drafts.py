@@ -27,10 +27,11 @@ from tests.zoo.zoo_measurement import do_by_hand, find_differences, read_seed_st
 
 STEP_TIMEOUT_S = 20.0
 CHECKED_ATTRIBUTE = "data-pp-checked"
-DraftOutcome = Literal["done", "no_draft", "nothing", "part", "beside", "false_success"]
+DraftOutcome = Literal["done", "as_person", "no_draft", "nothing", "part", "beside", "false_success"]
 """What a run came to.
 
-done: the verifier passes, and the state is the one that the person leaves. no_draft: no drafted task uses the controls.
+done: the verifier passes, and the state is the one that the person leaves. as_person: the state is that one, and the verifier passes
+neither. no_draft: no drafted task uses the controls.
 nothing: nothing changed. part: less than the person changed. beside: something else changed. false_success: the run says
 success, and it is not so.
 """
@@ -219,8 +220,8 @@ def judge_draft(before: Any, wanted: Any, after: Any, *, success: bool, verified
     >>> judge_draft({"a": 1, "b": 1}, {"a": 2, "b": 1}, {"a": 1, "b": 2}, success=False, verified=False)
     'beside'
     """
-    if verified and after == wanted:
-        return "done"
+    if after == wanted != before:
+        return "done" if verified else "as_person"
     if success:
         return "false_success"
     if after == before:
