@@ -155,7 +155,7 @@ def _counts_nothing(head: str, text: str, tail: str) -> bool:
     `Rule 0 saved` has a name, `Saved 0 seconds ago` a time, and `0 failed, 3 saved` counts something else.
     """
     after = tail.split()
-    if len(after) > 1 and _is_zero(after[0]) and _is_done(text.split()[-1]):
+    if len(after) > 1 and _is_zero(after[0]) and _is_done(text.rsplit(maxsplit=1)[-1]):
         return not _is_other_count(after[1]) and "ago" not in _list_words(tail)
     before = head.split()
     for at, word in enumerate(before):
