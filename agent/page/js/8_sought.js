@@ -250,12 +250,11 @@ function isGridCell(el) {
  */
 function standsAlone(el) {
   if (isToggleLabel(el)) return true;
-  return isTag(el) && !goesOn(el, "previousSibling") && !goesOn(el, "nextSibling");
+  return /\S\s+\S/.test(el.textContent) && isTag(el) && !goesOn(el, "previousSibling") && !goesOn(el, "nextSibling");
 }
 
-/** Whether an element is a link or drawn as a badge, with room at its sides, and has several words. */
+/** Whether an element is a link or drawn as a badge, with room at its sides. */
 function isTag(el) {
-  if (!/\S\s+\S/.test(el.textContent)) return false;
   if (tagOf(el) === "a" && hasAttr(el, "href")) return true;
   const style = getComputedStyle(el);
   return parseFloat(style.paddingLeft) > 0 && parseFloat(style.paddingRight) > 0 && hasGround(el);

@@ -220,6 +220,7 @@ PAD = "style='background:#fdd;padding:2px 6px'"
 ALONE = {
     "badge": f"<p>Invoice 12 <span {PAD}>Not paid</span> Saved</p>",
     "chips": f"<p><span {PAD}>no stock</span> <span {PAD}>was Saved</span></p>",
+    "chips, the last of one word": f"<p><span {PAD.replace('background:#fdd', 'border:1px solid')}>not here</span> <span {PAD}>reSaved</span></p>",
     "label of a check box": "<p><label><input type=checkbox> Not important</label> Saved</p>",
     "link": "<p>Saved <a href=#>Not you?</a></p>",
 }
