@@ -84,8 +84,8 @@ def is_denied(before: str, text: str, after: str) -> bool:
     if (list_negations() - own) & set(_list_words(head)) or (_list("deeds") - own) & set(_list_words(tail)):
         return True
     if (
-        _has_failed(head, own)
-        or _has_failed(tail, own, after=True)
+        _has_failed(head, own, f"{text} {tail}")
+        or _has_failed(tail, own)
         or any(map(_NONE_OF.search, (head, tail)))
         or _counts_nothing(head, text, tail)
     ):
@@ -127,25 +127,33 @@ def _is_no(value: str) -> bool:
     return bool(_NONE_OF.search(value)) or (bool(said) and denying.issuperset(said))
 
 
-def _has_failed(clause: str, own: set[str], *, after: bool = False) -> bool:
-    """Return whether a clause has a word of failure that is said of a text before it (`after`), or behind it."""
+def _has_failed(clause: str, own: set[str], rest: str | None = None) -> bool:
+    """Return whether a clause has a word of failure that is said of a text, with `rest`: that goes on with the text."""
     words = _list_words(clause)
     for at, word in enumerate(words):
-        last = after and at == len(words) - 1 and word in _list("faults")
-        if word in own or not (last or word in _list("failures")) or (not after and _begins_name(words, at)):
+        last = rest is None and at == len(words) - 1 and word in _list("faults")
+        if word in own or not (last or word in _list("failures")):
+            continue
+        if rest is not None and _begins_name(words, at, rest):
             continue
         if not (at and _NUMBER.fullmatch(words[at - 1])) and list_negations().isdisjoint(words[:at]):
             return True
     return False
 
 
-def _begins_name(words: list[str], at: int) -> bool:
-    """Return whether a word of failure is the first one of a name: `Failed login rule`, but not `Failed to`."""
+def _begins_name(words: list[str], at: int, rest: str) -> bool:
+    """Return whether a word of failure is the first one of a name of what something was done to: `Failed login rule saved`.
+
+    `Failed to save`, `Failed saving`, `Denied access to it`, `Failed upload photo.png` are none.
+    """
+    name = words[at + 1 :]
     return (
         words[at] in _list("attributes")
         and _list("articles").issuperset(words[:at])
-        and at + 1 < len(words)
-        and words[at + 1] not in _list("links")
+        and bool(name)
+        and not name[0].endswith("ing")
+        and _list("links").isdisjoint(name)
+        and any(map(_is_done, (*name, *_list_words(rest))))
     )
 
 
