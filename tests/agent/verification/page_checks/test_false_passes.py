@@ -33,7 +33,7 @@ NOT_SO = {
     "denied by generated text": (
         "<style>#said::before{content:'Not'}</style>" + FLEX, "said.innerHTML = '<span>saved</span>'", "message:saved", "denied",
     ),
-    "denied by letters": (FLEX, "said.innerHTML = '<b>N</b><b>o</b><b>t</b><b>&nbsp;saved</b>'", "message:saved", "denied"),
+    "denied by letters": (FLEX.replace("gap:4px", "gap:0"), "said.innerHTML = '<b>N</b><b>o</b><b>t</b><b>&nbsp;saved</b>'", "message:saved", "denied"),
     "denied by a count": (STATUS, "said.textContent = '0 rows saved'", "message:rows saved", "denied"),
     "a failure as a value": (STATUS, "said.innerHTML = 'Saved: <b>failed</b>'", "message:Saved", "denied"),
     "failed": (STATUS, "said.textContent = 'Save failed'", "message:Save", "denied"),
