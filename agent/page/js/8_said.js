@@ -35,18 +35,19 @@ function drawnChildren(el) {
 }
 
 /**
- * The pieces of text that are drawn below a node: `{text, node, el}`; node is null for what no text node has. `fixed`: with
+ * The pieces of text that are drawn below a node: `{text, node, el, made}`; node is null for what no text node has, made names the
+ * generated content (`::before`). `fixed`: with
  * the values of fields that a person cannot change; `named`: with what frames and drawings are called; `pass`: leaves out an element
  * with all in it.
  */
 function drawnPieces(start, look, { fixed = false, named = false, pass = () => false } = {}) {
   const pieces = [];
-  const add = (text, node, el) => pieces.push({ text, node, el });
+  const add = (text, node, el, made = null) => pieces.push({ text, node, el, made });
   const stack = [[start, null]];
   while (stack.length) {
     const [at, after] = stack.pop();
     if (after) {
-      if (after.text) add(after.text, null, at);
+      if (after.text) add(after.text, null, at, "::after");
       if (after.apart) add(after.parts ? BREAK : "", null, at);
     } else if (at.nodeType === 3) {
       const el = at.parentElement || at.parentNode.host || null;
@@ -66,13 +67,13 @@ function drawElement(el, look, { fixed, named, add, stack }) {
   const tag = tagOf(el);
   if ((tag === "option" || tag === "optgroup") && !visible(el, look)) return;
   const parts = !INLINE_TAGS.has(tag);
-  const apart = parts || !FLOWS.has(getComputedStyle(el).display);
+  const apart = parts || !FLOWS.has(getComputedStyle(el).display) || standsAlone(el);
   if (apart) add(parts ? BREAK : "", null, el);
   const seen = rendered(el, look);
   const made = seen ? pseudoTexts(el, look) : null;
   const marker = seen ? markerText(el, look) : "";
   if (marker) add(marker, null, el);
-  if (made && made.before) add(made.before, null, el);
+  if (made && made.before) add(made.before, null, el, "::before");
   if (seen) {
     const said = [];
     gatherAttributes(el, said);

@@ -4,6 +4,10 @@ const SOUGHT_TRIED = 20; // places of one text
 const SOUGHT_AROUND = 200; // characters of its block before and after it
 const BOXES_BESIDE = 6; // boxes before and after one in which its neighbours on the line are looked for
 const NEAR_LETTERS = 0.8; // of the letters' height: boxes that are farther apart are columns
+const LETTER_GAP = 1; // px: no word goes over a wider one
+const FAR_LETTERS = 4; // of the letters' height: the widest gap with drawings in it
+const ICONS_TRIED = 60; // elements around a gap
+const STATUS = '[role="status"], [role="alert"], [aria-live="polite"], [aria-live="assertive"], output';
 const ITEM_ROLES = new Set(["listitem", "option", "tab", "treeitem", "cell", "gridcell", "columnheader", "rowheader", "definition", "term"]);
 const stoodBefore = { places: new Map(), watching: new WeakSet() }; // key of what is sought -> {nodes, first}
 
@@ -87,7 +91,7 @@ function isApart(pieces, marks, at) {
   const [one, other] = [marks[at - 1], marks[at]].map(({ number, i }) => pieces[number].node && boxesOf([[pieces[number], i, i + 1]])[0]);
   if (!one || !other) return false;
   const common = Math.min(one.bottom, other.bottom) - Math.max(one.top, other.top);
-  return common < Math.min(one.height, other.height) / 2 || Math.max(other.left - one.right, one.left - other.right) > 1;
+  return common < Math.min(one.height, other.height) / 2 || Math.max(other.left - one.right, one.left - other.right) > LETTER_GAP;
 }
 
 // -- on the same line ----------------------------------------------------------------------------
@@ -104,14 +108,16 @@ function besideOf({ lines, el }) {
   for (const side of ["left", "right"]) {
     if (side === "right" && boxes[own].to < end) continue; // it goes on in another block
     const left = (side === "left") !== backwards;
-    const used = new Set([own]);
+    const used = new Set([boxes[own]]);
     for (let from = boxes[own]; beside[side].length < SOUGHT_AROUND; ) {
-      const next = boxes.findIndex((each, i) => !used.has(i) && isBeside(from, each, left) && !isItemApart(from, each, lines.pieces));
-      if (next < 0) break;
+      const near = boxes.filter((each) => !used.has(each) && isBeside(from, each, left, lines.pieces) && !isItemApart(from, each, lines.pieces));
+      if (!near.length) break;
+      const next = near.reduce((best, each) => (gapOf(from, each, left) < gapOf(from, best, left) ? each : best));
+      const joint = gapOf(from, next, left) > LETTER_GAP ? " " : "";
       used.add(next);
-      from = boxes[next];
+      from = next;
       const said = flat.slice(from.from, from.to).trim();
-      beside[side] = side === "left" ? `${said} ${beside[side]}` : `${beside[side]} ${said}`;
+      beside[side] = side === "left" ? said + joint + beside[side] : beside[side] + joint + said;
     }
   }
   return beside;
@@ -128,18 +134,73 @@ function boxesAround({ pieces, flat, marks, joints, at, end }) {
     if (!said.trim()) continue;
     const from = ends[i - 1] + said.length - said.trimStart().length;
     const to = ends[i - 1] + said.trimEnd().length;
-    const [one, other] = [marks[from], marks[to - 1]].map(({ number, i: place }) => boxesOf([[pieces[number], place, place + 1]])[0]);
+    const [one, other] = [marks[from], marks[to - 1]].map((mark) => letterBox(pieces, mark));
     if (one && other) found.push({ from, to, first: one, last: other, number: marks[from].number });
   }
   return found;
 }
 
 /** Whether a box is on the line of another one, right before it (`left`) or after it, no farther than between words. */
-function isBeside(box, other, left) {
-  const [one, next] = left ? [edge(other, "right"), edge(box, "left")] : [edge(box, "right"), edge(other, "left")];
+function isBeside(box, other, left, pieces) {
+  const [one, next] = facing(box, other, left);
   const common = Math.min(one.bottom, next.bottom) - Math.max(one.top, next.top);
   const height = Math.min(one.height, next.height);
-  return common >= height / 2 && next.left - one.right > -1 && next.left - one.right <= height * NEAR_LETTERS;
+  const gap = gapOf(box, other, left);
+  if (common < height / 2 || gap <= -1) return false;
+  return gap <= height * NEAR_LETTERS || (gap <= height * FAR_LETTERS && isFilled(one, next, [box, other].map(({ number }) => pieces[number].el)));
+}
+
+/** The letters of two boxes that face each other, the left one first. */
+const facing = (box, other, left) => (left ? [edge(other, "right"), edge(box, "left")] : [edge(box, "right"), edge(other, "left")]);
+
+/** How far two boxes side by side are apart, in px. */
+function gapOf(box, other, left) {
+  const [one, next] = facing(box, other, left);
+  return next.left - one.right;
+}
+
+/** Whether the gap between two letters has drawings of about their height in it, and is no wider than between words beside them. */
+function isFilled(one, next, [el, other]) {
+  const common = closestFlat(el, (node) => containsFlat(node, other));
+  const height = Math.min(one.height, next.height);
+  const icons = [];
+  for (const each of common ? [...common.querySelectorAll("*")].slice(0, ICONS_TRIED) : []) {
+    const box = each.getBoundingClientRect();
+    const within = box.width > 0 && box.left >= one.right - 1 && box.right <= next.left + 1 && box.top < one.bottom && box.bottom > one.top;
+    if (within && box.width <= 2 * height && !each.textContent.trim() && !icons.some((icon) => icon.el.contains(each))) icons.push({ el: each, width: box.width });
+  }
+  const rest = icons.reduce((sum, { width }) => sum - width, next.left - one.right);
+  return icons.length > 0 && rest <= (icons.length + 1) * height * NEAR_LETTERS;
+}
+
+/** Where a letter of a piece is drawn; generated content has the place that a box of its own takes in a row. */
+function letterBox(pieces, { number, i }) {
+  const piece = pieces[number];
+  return piece.made ? madeBox(pieces, number) : boxesOf([[piece, i, i + 1]])[0];
+}
+
+/** Where `::before` or `::after` stands in a row of boxes: beside the letter that is next to it. Null elsewhere: it is not known. */
+function madeBox(pieces, number) {
+  const { el, made, text } = pieces[number];
+  const [row, own] = [getComputedStyle(el), getComputedStyle(el, made)];
+  if (!row.display.endsWith("flex") || !row.flexDirection.startsWith("row") || own.position === "absolute" || own.position === "fixed") return null;
+  const first = made === "::before";
+  const step = first ? 1 : -1;
+  let near = number + step;
+  while (pieces[near] && containsFlat(el, pieces[near].el) && !(pieces[near].node && pieces[near].text.trim())) near += step;
+  const said = pieces[near];
+  if (!said || !said.node || !containsFlat(el, said.el)) return null;
+  const backwards = (row.direction === "rtl") !== row.flexDirection.endsWith("reverse");
+  const ends = [said.text.search(/\S/), said.text.trimEnd().length - 1].map((at) => boxesOf([[said, at, at + 1]])[0]);
+  if (!ends.every(Boolean)) return null;
+  const letter = ends.reduce((one, other) => ((one.left < other.left) === (first !== backwards) ? one : other));
+  const spread = row.justifyContent.startsWith("space") ? letter.height : 0;
+  const gap = (parseFloat(row.columnGap) || 0) + spread + ["marginLeft", "marginRight"].reduce((sum, name) => sum + Math.max(0, parseFloat(own[name]) || 0), 0);
+  const width = (parseFloat(own.width) || 0) + text.trim().length; // a row is at least as wide as its letters
+  const { top, bottom, height } = letter;
+  return first !== backwards
+    ? { left: letter.left - gap - width, right: letter.left - gap, top, bottom, height, width }
+    : { left: letter.right + gap, right: letter.right + gap + width, top, bottom, height, width };
 }
 
 /** The letter of a box that is farthest to a side. */
@@ -147,6 +208,7 @@ const edge = ({ first, last }, side) => ((first[side] > last[side]) === (side ==
 
 /** Whether two boxes say different things: controls, items of a list, cells of a table of values, badges. Nobody reads them together. */
 function isItemApart(box, other, pieces) {
+  if ([box, other].some(({ number }) => pieces[number].made && hasGround(pieces[number].el, pieces[number].made))) return true;
   const [one, next] = [box, other].map(({ number }) => pieces[number].el);
   const common = closestFlat(one, (node) => containsFlat(node, next));
   return [one, next].some((el) => {
@@ -158,16 +220,55 @@ function isItemApart(box, other, pieces) {
 const containsFlat = (outer, el) => closestFlat(el, (node) => node === outer) !== null;
 
 function isItem(el) {
-  if (isInteractive(el) || hasGround(el)) return true;
+  if (isInteractive(el) || hasGround(el) || isToggleLabel(el) || isGridCell(el)) return true;
   const role = roleOf(el);
+  if (role === "listitem") return !closestFlat(el, (node) => node.matches(STATUS));
   return ITEM_ROLES.has(role) && !(role === "cell" && tagOf(el) === "td" && isOfLayout(el));
 }
 
 /** Whether an element is drawn as a thing of its own. */
-function hasGround(el) {
-  const style = getComputedStyle(el);
+function hasGround(el, made = null) {
+  const style = getComputedStyle(el, made);
   return alphaOf(style.backgroundColor) >= FAINT || style.backgroundImage !== "none" ||
     ["Left", "Right"].some((side) => parseFloat(style[`border${side}Width`]) > 0 && style[`border${side}Style`] !== "none");
+}
+
+/** Whether an element is the label around a check box: its words say what is chosen there. */
+const isToggleLabel = (el) => tagOf(el) === "label" && Boolean(el.control) && isToggle(el.control) && el.contains(el.control);
+
+/** Whether an element is a cell of a grid of several rows and columns. */
+function isGridCell(el) {
+  const parent = flatParent(el);
+  const style = parent && getComputedStyle(parent);
+  if (!style || !style.display.endsWith("grid")) return false;
+  return [style.gridTemplateColumns, style.gridTemplateRows].every((tracks) => tracks.split(" ").length > 1);
+}
+
+/**
+ * Whether an element in a line of text is a thing of its own: the label of a check box; a badge or a link of several words, unless the
+ * sentence around it goes on in it ("No changes" as a link, "were saved" after it).
+ */
+function standsAlone(el) {
+  if (isToggleLabel(el)) return true;
+  return /\S\s+\S/.test(el.textContent) && isTag(el) && !goesOn(el, "previousSibling") && !goesOn(el, "nextSibling");
+}
+
+/** Whether an element is a link or drawn as a badge, with room at its sides. */
+function isTag(el) {
+  if (tagOf(el) === "a" && hasAttr(el, "href")) return true;
+  const style = getComputedStyle(el);
+  return parseFloat(style.paddingLeft) > 0 && parseFloat(style.paddingRight) > 0 && hasGround(el);
+}
+
+/** Whether a sentence goes over the edge of an element: lower case right after it, or at its beginning after other words. */
+function goesOn(el, way) {
+  let from = el;
+  while (from && !from[way] && from.parentElement && INLINE_TAGS.has(tagOf(from.parentElement))) from = from.parentElement;
+  let next = from[way];
+  while (next && !(next.textContent || "").trim()) next = next[way];
+  if (!next || (isElement(next) && (!INLINE_TAGS.has(tagOf(next)) || isTag(next)))) return false;
+  const letter = /\p{L}/u.exec(way === "nextSibling" ? next.textContent : el.textContent);
+  return letter !== null && letter[0] === letter[0].toLowerCase();
 }
 
 /** Whether a cell is in a table that places words and holds no values: it says so, or has one row without headers. */

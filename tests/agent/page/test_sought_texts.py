@@ -168,6 +168,15 @@ READ_TOGETHER = {
     "floats": "<div><div style='float:left'>Not&nbsp;</div><div style='float:left'>saved</div></div>",
     "by a frame": f"<iframe srcdoc='<div style=\"display:flex;gap:4px\">{NOT}</div>'></iframe>",
     "right to left": "<div dir=rtl style='display:flex;gap:4px'><span>Not</span><span>saved</span></div>",
+    "generated": "<style>p{display:flex;gap:4px}p::before{content:'Not'}</style><p><span>saved</span></p>",
+    "generated in a line": "<style>b{display:inline-flex;gap:3px}b::before{content:'Not'}</style><p><b><i>saved</i></b></p>",
+    "generated, reversed": "<style>p{display:flex;flex-direction:row-reverse;gap:4px}p::after{content:'Not'}</style><p><span>saved</span></p>",
+    "letters": "<div style='display:flex'><b>N</b><b>o</b><b>t</b><b>&nbsp;saved</b></div>",
+    "icon between": "<div style='display:flex;gap:4px'><b>Not</b><svg width=16 height=16><circle r=7 cx=8 cy=8 /></svg><b>saved</b></div>",
+    "box between": "<div style='display:flex;gap:4px'><b>Not</b><i style='width:16px;height:16px;background:red'></i><b>saved</b></div>",
+    "items of a status": "<ul role=status style='display:flex;gap:4px;list-style:none'><div role=listitem>Not</div><div role=listitem>saved</div></ul>",
+    "items in a status": "<div aria-live=polite><ul style='display:flex;gap:4px;list-style:none'><li>Not<li>saved</ul></div>",
+    "grid of one row": f"<div style='display:grid;grid-template-columns:max-content max-content;gap:4px'>{NOT}</div>",
     "box in a box": "<div style='display:flex;gap:4px'><div><div>Not</div></div><div><div>saved</div></div></div>",
 }
 READ_APART = {
@@ -184,6 +193,10 @@ READ_APART = {
     "items": "<ul style='display:flex;gap:4px;list-style:none'><li>Not<li>saved</ul>",
     "badges": f"<style>span{{background:#ddd}}</style><div style='display:flex;gap:4px'>{NOT}</div>",
     "bordered": f"<style>span{{border:1px solid}}</style><div style='display:flex;gap:4px'>{NOT}</div>",
+    "generated badge": "<style>p{display:flex;gap:4px}p::before{content:'Not';background:#ddd}</style><p><span>saved</span></p>",
+    "generated in a column": "<style>p{display:flex;gap:90px}p::before{content:'Not'}</style><p><span>saved</span></p>",
+    "grid": "<div style='display:grid;grid-template-columns:max-content max-content;gap:4px'><b>Not</b><b>saved</b><b>Not</b><b>saved</b></div>",
+    "wide gap with an icon": "<div style='display:flex;gap:24px'><b>Not</b><i style='width:16px;height:16px;background:red'></i><b>saved</b></div>",
     "terms": "<dl style='display:flex;gap:4px'><dt>Not<dd style='margin:0'>saved</dl>",
     "hidden": f"<style>span:first-child{{opacity:0}}</style><div style='display:flex;gap:4px'>{NOT}</div>",
 }
@@ -201,6 +214,38 @@ async def test_items_controls_columns_and_badges_are_read_apart(page, html):
     await show(page, f"<!doctype html>{html}")
     places = (await find_texts(page, [SoughtText("saved")]))[0]
     assert [each.left.strip() for each in places if each.unseen is None] == [""] * len(places)
+
+
+PAD = "style='background:#fdd;padding:2px 6px'"
+ALONE = {
+    "badge": f"<p>Invoice 12 <span {PAD}>Not paid</span> Saved</p>",
+    "chips": f"<p><span {PAD}>no stock</span> <span {PAD}>was Saved</span></p>",
+    "chips, the last of one word": f"<p><span {PAD.replace('background:#fdd', 'border:1px solid')}>not here</span> <span {PAD}>reSaved</span></p>",
+    "label of a check box": "<p><label><input type=checkbox> Not important</label> Saved</p>",
+    "link": "<p>Saved <a href=#>Not you?</a></p>",
+}
+TOLD = {
+    "one word": f"<p><b {PAD}>NOT</b> <span>Saved</span></p>",
+    "a sentence that goes on after a link": "<p><b><a href=#>Not all of it</a></b> was Saved</p>",
+    "a sentence that goes on in a badge": f"<p>It was <b {PAD}>not yet</b> Saved</p>",
+    "mark": "<p>It <mark>Was not</mark> Saved</p>",
+    "link of one word": "<p><a href=#>Not</a> <span>Saved</span></p>",
+}
+
+
+@pytest.mark.parametrize("html", ALONE.values(), ids=ALONE)
+async def test_a_thing_of_its_own_in_a_line_is_read_apart(page, html):
+    await show(page, f"<!doctype html>{html}")
+    [[place]] = await find_texts(page, [SoughtText("Saved")])
+    told = f"{place.left} {place.before} {place.after} {place.right}".casefold()
+    assert not {"not", "no"} & set(told.split())
+
+
+@pytest.mark.parametrize("html", TOLD.values(), ids=TOLD)
+async def test_a_sentence_is_read_as_a_whole(page, html):
+    await show(page, f"<!doctype html>{html}")
+    [[place]] = await find_texts(page, [SoughtText("Saved")])
+    assert "not" in place.before.casefold()
 
 
 async def test_what_stands_after_a_text_on_its_line_is_told(page):
