@@ -7,7 +7,7 @@ const TUCKED_AWAY_PX = 2;
 const LIST_SIGNS = "[role=combobox], [role=listbox], [aria-haspopup=listbox], [aria-haspopup=true], input:not([type=hidden], [type=checkbox], [type=radio], [type=button], [type=submit], [type=image])";
 const COMBOBOX = "[role=combobox]";
 const CLEARING = /[\s\u00d7\u2715\u2716\u25be\u25bc\u2304]+/g; // signs of a widget beside its words
-const SENDS = "button[type=submit], button[formaction], input[type=submit], input[type=image], a[href]:not([href^='#']):not([href^='javascript:'])";
+const SENDS = "button[type=submit], form button:not([type]), button[formaction], input[type=submit], input[type=image], a[href]:not([href^='#']):not([href^='javascript:'])";
 const shownBefore = new WeakMap(); // list -> what said the option before its widget was opened, until it was chosen
 
 /**

@@ -23,6 +23,7 @@ PAGE = f"""<!doctype html><title>Customers</title><style>.w {{ display:inline-bl
 <div><select id=named style="display:none">{OPTIONS}</select><button onclick="pressed.push(2)">Retail</button></div>
 <div><select id=more style="display:none">{OPTIONS}</select><button aria-haspopup=listbox onclick="pressed.push(3)">Retail Buy now</button></div>
 <div><select id=sends style="display:none">{OPTIONS}</select><div role=combobox>Retail<button type=submit onclick="pressed.push(4)"></button></div></div>
+<form action=/orders><select id=default style="display:none">{OPTIONS}</select><button aria-haspopup=listbox>Retail</button></form>
 <div><select id=other style="display:none">{OPTIONS}</select><div class=w><a role=combobox tabindex=0>Retail</a></div></div>
 <div><select id=asks style="display:none">{OPTIONS}</select><div class=w onclick="asking.hidden = false"><a role=combobox tabindex=0>Retail</a></div></div>
 <div id=asking role=dialog hidden>Delete your account?<p onclick="pressed.push(6)">Wholesale</p></div>
@@ -94,7 +95,7 @@ async def test_a_choice_that_sends_its_form_is_made_once(page):
     assert len(asked) == 1
 
 
-@pytest.mark.parametrize("name", ["beside", "named", "more", "sends", "coded"])
+@pytest.mark.parametrize("name", ["beside", "named", "more", "sends", "coded", "default"])
 async def test_a_button_beside_a_hidden_list_is_no_widget_and_is_not_pressed(page, name):
     await show(page, PAGE, "/customers")
     with pytest.raises(GateFailed, match="display: none"):
