@@ -241,6 +241,7 @@ async def _run_sentences(
             figures.append(dated)
             tell(format_sentence(dated))
             if not bind_only:
+                file.parent.mkdir(parents=True, exist_ok=True)
                 with file.open("a", encoding="utf-8") as kept:
                     kept.write(json.dumps(dated, ensure_ascii=False) + "\n")
     tell(write_sentence_table(figures))
