@@ -36,8 +36,8 @@ class EnteredTexts:
     _seen: dict[str, str] = field(default_factory=dict)
     """Address -> what it showed before the press that is under way."""
     _began: float = 0.0
-    _shown: tuple[str, tuple[str, ...]] | None = None
-    """The address to which the last accepted press led, with the texts that appeared there."""
+    _shown: tuple[str, dict[str, int]] | None = None
+    """The address to which the last accepted press led, with the texts that appeared there, and how often each had been there before."""
 
     async def before_step(self, page: Page, typed: object, *, on_the_way: bool) -> None:
         """Read the page. `typed`: what the step types into it, if that is a text that is not secret. `on_the_way`: the step
@@ -55,16 +55,17 @@ class EnteredTexts:
         if watch_writes(page).accepted_at < self._began:
             return
         text, before = await read_shown(page), self._seen.get(page.url)
-        new = tuple(each for each in self._typed if text.count(each) > (before or "").count(each))
+        had = {each: (before or "").count(each) for each in self._typed}
+        new = {each: count for each, count in had.items() if text.count(each) > count}
         enough = len(new) == len(self._typed) if before is None else bool(new)
         self._shown = (page.url, new) if new and enough else None
 
     async def are_kept(self, reopen: Reopen) -> bool:
-        """Whether the page that showed them does so when it is opened again."""
+        """Whether the page that showed them has more of each than before also when it is opened again: a message has gone by then."""
         if self._shown is None:
             return False
-        url, texts = self._shown
-        return await reopen(url, lambda text: all(each in text for each in texts))
+        url, had = self._shown
+        return await reopen(url, lambda text: all(text.count(each) > count for each, count in had.items()))
 
 
 def is_judged_by_texts(task: Task) -> bool:

@@ -39,7 +39,7 @@ FORM = "<h1>Add a boat</h1><form method=post action=/add><input id=name name=nam
 
 
 def _list(boats: list[str], told: str = "") -> str:
-    return f"<h1>Boats</h1><p>{told}</p><ul>{''.join(f'<li>{escape(each)}</li>' for each in boats)}</ul>"
+    return f"<h1>Boats</h1><a id=add href=/add>Add</a><p>{told}</p><ul>{''.join(f'<li>{escape(each)}</li>' for each in boats)}</ul>"
 
 
 def _keeps(boats: list[str]) -> Callable[[Asked], Answered]:
@@ -104,6 +104,26 @@ async def test_what_was_typed_must_be_there_when_the_page_is_opened_again(
             result = await TaskRunner(session).run_task("add_boat", {"name": "Skua", "berth": "South 12"})
     assert (result.status, result.error) == (status, None)
     assert (result.evidence is EvidenceLevel.VERIFIED) is (status is RunStatus.SUCCESS)
+    assert len(site.writes) == 1
+
+
+async def test_a_record_that_was_in_the_list_before_is_no_evidence_though_a_message_repeats_it(
+    browser: Browser, tmp_path: Any
+):
+    """The list was seen on the way, and had the record once; the message makes it two for a moment."""
+    calls = ({"action_type": "navigate", "url": "/boats"}, {"action_type": "click", "target": "#add"})
+    steps = [
+        {"step_id": f"way{number}", "type": "navigation", "action": call} for number, call in enumerate(calls)
+    ]
+    known = TASK.model_dump(mode="json", by_alias=True)
+    known["steps"] = [
+        {**each, "order": number} for number, each in enumerate([*steps, *known["steps"][1:]], start=1)
+    ]
+    with running_site(_says_once(["Skua South 12"])) as site:
+        async with visiting(browser, site, tmp_path) as session:
+            session.knowledge.know(Task.model_validate(known))
+            result = await TaskRunner(session).run_task("add_boat", {"name": "Skua", "berth": "South 12"})
+    assert (result.status, result.error) == (RunStatus.UNVERIFIED, None)
     assert len(site.writes) == 1
 
 
