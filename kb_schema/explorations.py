@@ -64,6 +64,8 @@ class MapLimits(Model):
     """The most time for one page."""
 
 
+WENT_BACK = "the application went back from its address: it may have changed something"
+"""Why a link that was followed is not followed again, no other to its place either, and leads nowhere in the knowledge."""
 ENTER = "\n"
 """The Enter key, at the end of what was typed."""
 FAMILY = 12

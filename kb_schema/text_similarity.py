@@ -203,6 +203,10 @@ def words(text: str) -> tuple[str, ...]:
     return tuple(plain.split())
 
 
+TITLE_SIGNS = r"|\u2013\u2014\u00b7\u2022\u203a\u2039\u00bb\u00ab-"
+"""What stands between the parts of a title, for a class of a regular expression: `Flows \u2022 Prefect`."""
+
+
 def without_glyphs(text: str) -> str:
     """Return a text without the signs by which fonts draw icons (private-use characters)."""
     return " ".join(_GLYPH.sub(" ", text).split())

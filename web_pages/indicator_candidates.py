@@ -102,20 +102,28 @@ class PageProfileIndex:
         ranked = sorted(self._signs(holding), key=lambda sign: self._order(sign, wanted, unwanted))
         return [self._candidate((sign,), wanted, unwanted) for sign in ranked[:limit]]
 
-    def separator(self, holding: Collection[int], lacking: Collection[int]) -> IndicatorCandidate | None:
+    def separator(
+        self, holding: Collection[int], lacking: Collection[int], *, least: float = 1.0
+    ) -> IndicatorCandidate | None:
         """Return the best condition that holds on every page of `holding` and on none of `lacking`.
 
-        If no single feature does, an `any_of` of up to three; None if nothing separates the pages.
+        If no single feature does, an `any_of` of up to three; None if nothing separates the pages. `least`: the share of the pages
+        of `holding` on which an `any_of` must hold.
         """
         if not holding:
             return None
         best = self.rank(holding, lacking, limit=1)
         if best and best[0].separates:
             return best[0]
-        return self._alternatives(holding, lacking)
+        return self._alternatives(holding, lacking, least)
 
-    def _alternatives(self, holding: Collection[int], lacking: Collection[int]) -> IndicatorCandidate | None:
-        """Choose features that are on none of `lacking`, greedily, until every page of `holding` has one."""
+    def _alternatives(
+        self, holding: Collection[int], lacking: Collection[int], least: float
+    ) -> IndicatorCandidate | None:
+        """Choose features that are on none of `lacking`, greedily, until every page of `holding` has one.
+
+        If a few pages cannot have one, the share `least` of them suffices.
+        """
         wanted, unwanted = page_mask(holding), page_mask(lacking)
         usable = [sign for sign in self._signs(holding) if not self._mask(sign) & unwanted]
         chosen: list[PageFeature] = []
@@ -123,10 +131,11 @@ class PageProfileIndex:
         while left and usable and len(chosen) < MOST_ALTERNATIVES:
             sign = min(usable, key=lambda each: self._order(each, left, unwanted))
             if not self._mask(sign) & left:
-                return None
+                break
             chosen.append(sign)
             left &= ~self._mask(sign)
-        return self._candidate(tuple(chosen), wanted, unwanted) if chosen and not left else None
+        enough = _share(left, wanted) <= 1.0 - least
+        return self._candidate(tuple(chosen), wanted, unwanted) if chosen and enough else None
 
     def _signs(self, pages: Iterable[int]) -> frozenset[PageFeature]:
         return frozenset().union(*(self._profiles[number].signs for number in pages))

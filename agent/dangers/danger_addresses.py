@@ -57,6 +57,20 @@ def find_danger_in_address(address: str) -> tuple[Danger, str] | None:
     return said
 
 
+def find_deed_in_bare_query(address: str) -> str | None:
+    """Return the query of a link that is one word without a value behind the key of a thing (`/tickets/4/?take`), unless the word says
+    what is shown (`?print`); None if there is none.
+
+    Applications that act by GET write their deeds so, and no list of verbs has them all.
+    """
+    parts = _split(normalize_text(address))
+    said = words(_decoded(parts.query))
+    if len(said) != 1 or not said[0].isalpha() or re.search(r"[=&]", parts.query):
+        return None
+    keyed = any(_is_key(part) for part in re.split(r"[/;]", _decoded(parts.path)) if part)
+    return f"?{said[0]}" if keyed and said[0] not in load_danger_words().addresses.views else None
+
+
 @lru_cache(maxsize=20_000)
 def find_danger_in_sending_to(address: str) -> tuple[Danger, str] | None:
     """Return the danger of sending something to an address by its last words, and what shows it; None if there is none.

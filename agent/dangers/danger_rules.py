@@ -14,7 +14,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from agent.dangers.danger_addresses import find_danger_in_address, read_url_path
+from agent.dangers.danger_addresses import (
+    find_danger_in_address,
+    find_deed_in_bare_query,
+    read_url_path,
+)
 from agent.dangers.danger_words import (
     LinkConvention,
     find_danger_in_code,
@@ -316,6 +320,9 @@ def _of_link(control: _JudgedControl, beside: Sequence[Offer]) -> tuple[Danger, 
         return None if _convention(control, beside) else (found[0], f"its address contains {found[1]}")
     if control.offer.role == "tab":
         return None
+    bare = find_deed_in_bare_query(href)
+    if bare is not None:
+        return "unknown_method", f"its address ends with {bare}"
     return _by_words(control, pressed=control.offer.role in _PRESSED_ROLES and not control.opens)
 
 

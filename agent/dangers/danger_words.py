@@ -71,6 +71,7 @@ class AddressWords(Model):
     searches: frozenset[str]
     states: frozenset[str]
     marks_of_deleted: frozenset[str]
+    views: frozenset[str]
     anti_forgery: tuple[str, ...]
     files: tuple[str, ...]
 

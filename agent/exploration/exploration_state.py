@@ -127,6 +127,7 @@ class ExplorationState:
     def note_page(self, page: ExplorationPage) -> None:
         """Add or update a kept page."""
         known = self.pages.get(page.page_id)
+        self.followed.note_acting(page)
         self._highest = max(self._highest, _number_of(page.page_id), len(self.pages) + (known is None))
         self.pages[page.page_id] = page
         address, digests = normalize_address(page.url), PageDigests.of(page.state)

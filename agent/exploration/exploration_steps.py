@@ -21,7 +21,7 @@ from agent.exploration.exploration_record import AttemptKind, ExplorationRecord
 from agent.exploration.exploration_state import PageNovelty
 from agent.exploration.frontier import ExplorationStep, explain_prohibition, is_asking, is_search
 from agent.exploration.isolated_press import IsolatedPress
-from agent.exploration.pages.page_addresses import build_place_path, normalize_address
+from agent.exploration.pages.page_addresses import build_place_path, goes_back, normalize_address
 from agent.exploration.pages.page_layers import find_layer
 from agent.exploration.pages.page_observation import (
     PageObservation,
@@ -38,7 +38,14 @@ from agent.exploration.tab.exploration_context import open_context
 from agent.exploration.tab.exploration_tab import SPARE_S, AttemptResult, ExplorationTab
 from agent.exploration.tab.form_filler import fill_form
 from agent.page.errors import PageError
-from kb_schema.explorations import ENTER, SHARED, AttemptedTransition, ExplorationPage, Offer
+from kb_schema.explorations import (
+    ENTER,
+    SHARED,
+    WENT_BACK,
+    AttemptedTransition,
+    ExplorationPage,
+    Offer,
+)
 
 MOST_PROBED = 15
 """Number of controls of a start page that are checked for overlays."""
@@ -520,6 +527,8 @@ class ExplorationStepRunner:
         else:
             self.at, self.look = None, None
         self.ledger.write(page, offer, way, arrival, to=to, message=message, filled=filled, typed=typed)
+        if offer is not None and not offer.allowed_by and _has_gone_back(page, offer, arrival):
+            self.ledger.mark(page.page_id, offer.offer_id, "unknown_method", WENT_BACK)
         in_place = not arrival.moved and self._stands_at(page.url)
         layered = to is not None and bool(self.book.pages[to].layer)
         if (
@@ -615,6 +624,18 @@ class ExplorationStepRunner:
         )
         self.at, self.look = page.page_id, look
         return page.page_id, True
+
+
+def _has_gone_back(page: ExplorationPage, offer: Offer, arrival: AttemptResult) -> bool:
+    """Whether a link loaded a document at an address to which an application goes back when it has done something."""
+    look = arrival.look
+    return (
+        look is not None
+        and offer.href is not None
+        and arrival.moved
+        and leads_to_other_address(offer, page.url)
+        and goes_back(offer.href, look.url, page.url)
+    )
 
 
 def _has_opened_its_address(offer: Offer | None, arrival: AttemptResult) -> bool:

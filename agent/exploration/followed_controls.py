@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 
 from agent.exploration.offer_keys import OfferKey, kind_of, kind_of_link, name_anywhere, name_link
-from agent.exploration.pages.page_addresses import normalize_address
+from agent.exploration.pages.page_addresses import build_place, normalize_address
 from agent.exploration.pages.page_digests import PageDigests
-from kb_schema.explorations import SHARED, ExplorationPage, Offer
+from kb_schema.explorations import SHARED, WENT_BACK, ExplorationPage, Offer
 
 _FILE = "a file"
 """Stands for the structure of a page where a control led to a file."""
@@ -31,6 +31,8 @@ class FollowedControls:
         """The least depth of the pages with a link to an address."""
         self._nearest_entry: dict[OfferKey, int] = {}
         """The least depth of the pages with an entry of a menu."""
+        self._acting: set[str] = set()
+        """Places of links from which the application went back."""
 
     def note_page(self, page: ExplorationPage) -> None:
         """Note the links of a page."""
@@ -61,6 +63,16 @@ class FollowedControls:
             self._built[_name_on(page, offer)][_FILE].add(page.page_id)
         if arrived is not None and arrived.page_id != page.page_id and not arrived.layer:
             self._built[_name_on(page, offer)][PageDigests.of(arrived.state).bones].add(page.page_id)
+
+    def note_acting(self, page: ExplorationPage) -> None:
+        """Note the links of a page from which the application went back."""
+        self._acting |= {
+            build_place(each.href) for each in page.offers if each.href and each.why == WENT_BACK
+        }
+
+    def acts(self, offer: Offer) -> bool:
+        """Whether the application went back from a link to its place: it may have changed something."""
+        return offer.href is not None and build_place(offer.href) in self._acting
 
     def is_usual(self, offer: Offer, most: int) -> bool:
         """Whether it is a link that all pages seem to have."""

@@ -14,7 +14,7 @@ from agent.exploration.pages.page_addresses import (
     build_parent_path,
 )
 from agent.exploration.pages.page_observation import is_anchor, leads_to_other_address
-from kb_schema.explorations import SHARED, Danger, ExplorationPage, Offer, UnexploredItem
+from kb_schema.explorations import SHARED, WENT_BACK, Danger, ExplorationPage, Offer, UnexploredItem
 from kb_schema.search_fields import is_search_field
 from kb_schema.url_patterns import path_of
 
@@ -146,6 +146,8 @@ def explain_skip(
         refused = f"it is {page.depth} transition{'' if page.depth == 1 else 's'} from a start page"
     if refused is None and offer.why and not offer.allowed_by and (not link or offer.selector is not None):
         refused = offer.why
+    if refused is None and not offer.allowed_by and book.followed.acts(offer):
+        refused = WENT_BACK
     if refused is not None:
         asks = book.confirmations and is_asking(page, offer) and page.depth < book.limits.depth
         return None if asks and not book.has_asked(page, offer, TRIES_OF_ROWS) else refused

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
@@ -97,6 +97,7 @@ def build_screens(looks: Sequence[ExploredPage]) -> tuple[list[ExploredScreen], 
     linked, menu = (map(root.path, paths) for paths in (_linked_paths(looks), _menu_paths(looks)))
     clusters = cluster_pages([seen[at] for at in usual], linked, menu)
     groups = _with_states(looks, seen, [[usual[at] for at in group] for group in clusters])
+    groups = _join_untold(looks, seen, groups)
     titles = _titles(looks, groups)
     groups, titles = [*groups, *refused.values()], [*titles, *refused]
     labelled = list(seen)
@@ -187,10 +188,7 @@ def _with_states(
     found = _with_unfolded(looks, of, groups)
     for _ in range(ROUNDS):
         screen = {at: number for number, group in enumerate(found) for at in group}
-        labelled = [replace(seen[at], screen=str(number)) for at, number in sorted(screen.items())]
-        grouped = [looks[at] for at in sorted(screen)]
-        pages, spread = [*labelled, *_list_aliases(grouped, labelled)], _list_spread(grouped, labelled)
-        refused = {int(each) for each in learn_signatures(pages, anywhere=spread).refused}
+        refused = _find_untold(looks, seen, screen)
         below = {
             at: screen[of[look.page.behind]]
             for at, look in enumerate(looks)
@@ -205,6 +203,76 @@ def _with_states(
         for at, target in joining.items():
             found[screen[at]].remove(at)
             found[target].append(at)
+    return sorted(sorted(group) for group in found if group)
+
+
+def _find_untold(
+    looks: Sequence[ExploredPage], seen: Sequence[ObservedPage], screen: Mapping[int, int]
+) -> dict[int, int | None]:
+    """Return the groups, by number, that nothing tells from others, with the group that is the nearest if that is known.
+
+    `screen`: the group of each page.
+    """
+    labelled = [replace(seen[at], screen=str(number)) for at, number in sorted(screen.items())]
+    grouped = [looks[at] for at in sorted(screen)]
+    pages, spread = [*labelled, *_list_aliases(grouped, labelled)], _list_spread(grouped, labelled)
+    refused = learn_signatures(pages, anywhere=spread).refused
+    return {int(each): int(why.rival) if why.rival else None for each, why in refused.items()}
+
+
+def _join_untold(
+    looks: Sequence[ExploredPage], seen: Sequence[ObservedPage], groups: Sequence[Sequence[int]]
+) -> list[list[int]]:
+    """Return the groups without such that nothing tells from others, as far as that is possible: a screen that cannot be told
+    is left out of the map.
+
+    Its pages go to the screens that have most pages at their addresses; else it is joined with what nothing tells it from.
+    Either stays only if fewer pages cannot be told then.
+    """
+    found = [list(group) for group in groups]
+    untold = _find_untold(looks, seen, _numbered(found))
+    for _ in range(ROUNDS):
+        if not untold:
+            break
+        for other in (_by_address(looks, found, untold), _with_rivals(found, untold)):
+            left = _find_untold(looks, seen, _numbered(other)) if other != found else untold
+            if _count_pages(other, left) < _count_pages(found, untold):
+                found, untold = other, left
+                break
+        else:
+            break
+    return found
+
+
+def _numbered(groups: Sequence[Sequence[int]]) -> dict[int, int]:
+    return {at: number for number, group in enumerate(groups) for at in group}
+
+
+def _count_pages(groups: Sequence[Sequence[int]], numbers: Collection[int]) -> int:
+    return sum(len(groups[number]) for number in numbers)
+
+
+def _by_address(
+    looks: Sequence[ExploredPage], groups: Sequence[Sequence[int]], untold: Collection[int]
+) -> list[list[int]]:
+    paths = [look.observed.path for look in looks]
+    owners: dict[str, Counter[int]] = defaultdict(Counter)
+    for at, number in _numbered(groups).items():
+        if number not in untold and not looks[at].page.layer:
+            owners[paths[at]][number] += 1
+    found: list[list[int]] = [[] for _ in groups]
+    for at, number in _numbered(groups).items():
+        best = owners[paths[at]].most_common(1) if number in untold else []
+        found[best[0][0] if best else number].append(at)
+    return sorted(sorted(group) for group in found if group)
+
+
+def _with_rivals(groups: Sequence[Sequence[int]], untold: Mapping[int, int | None]) -> list[list[int]]:
+    found = [list(group) for group in groups]
+    for number, rival in untold.items():
+        if rival is not None and found[number] and found[rival]:
+            found[rival] += found[number]
+            found[number] = []
     return sorted(sorted(group) for group in found if group)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from kb_schema.action_types import canonical
 from kb_schema.conditions import AllRequiredFieldsFilled, Authenticated, Condition, ContextEquals
-from kb_schema.explorations import ENTER, AttemptedTransition
+from kb_schema.explorations import ENTER, WENT_BACK, AttemptedTransition
 from kb_schema.graph_documents import Transition
 from kb_schema.screens import UIElement
 from loaders.exploration_import.explored_screens import ExploredScreen
@@ -127,6 +127,8 @@ class ObservedTransitions:
             each = self._of_offer.get((passage.from_page, passage.offer_id or ""))
             if passage.way != "offer" or each is None:
                 continue
+            if any(offer.why == WENT_BACK for _, offer in each.control.seen):
+                continue  # who goes there does something
             to_screen = self._screen_of.get(passage.to_page or "")
             if passage.outcome in ARRIVED and to_screen is not None:
                 tried[each, to_screen].arrived.append(passage)

@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
+from kb_schema.text_similarity import TITLE_SIGNS
 from kb_schema.url_patterns import ANY
 from loaders.exploration_import.readable_ids import to_id_words
 from loaders.screen_learner.observed_pages import ObservedPage
@@ -22,8 +23,8 @@ LEAST_COMMON = 2
 """The least number of screens for that."""
 _HEADS = (("heading", "h1"), ("title", ""), ("heading", "h2"), ("heading", "h3"), ("heading", "h4"))
 """Where a page states what it is, in this order."""
-_PARTING = re.compile(r"\s*[:|\u2013\u2014\u00b7-]\s+|\s+[|\u2013\u2014\u00b7-]\s*")
-_PIECES = re.compile(r"\s+(?:[|\u2013\u2014\u00b7-]|::)\s+")
+_PARTING = re.compile(rf"\s*[:{TITLE_SIGNS}]\s+|\s+[{TITLE_SIGNS}]\s*")
+_PIECES = re.compile(rf"\s+(?:[{TITLE_SIGNS}]|::)\s+")
 """What separates the name of a page from its site's."""
 _OF_ONE = re.compile(r"(.*?\w)(?::\s.*|\s+[#\u2116]?\d[\w.,/-]*)")
 """A heading that names one of many things: `Order #10002`, `Notification: Your parcel`."""

@@ -31,5 +31,5 @@ def _separate(book: PageProfileIndex, inside: Sequence[int], outside: Sequence[i
     # Popups and frames lack what every page has: one feature of nearly all is better than one for each of them.
     best = next((each for each in book.rank(inside, outside, limit=1) if not each.elsewhere), None)
     if best is None or best.holds < NEARLY_ALL * best.of:
-        best = book.separator(inside, outside)
+        best = book.separator(inside, outside) or book.separator(inside, outside, least=NEARLY_ALL)
     return None if best is None else best.condition

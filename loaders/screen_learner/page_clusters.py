@@ -21,6 +21,7 @@ from typing import TypeVar
 from urllib.parse import unquote
 
 from kb_schema.explorations import FAMILY
+from kb_schema.text_similarity import TITLE_SIGNS
 from kb_schema.url_patterns import ANY, split_glued_id
 from loaders.screen_learner.error_pages import is_error_page
 from loaders.screen_learner.observed_pages import ObservedPage
@@ -100,9 +101,11 @@ _DEEDS = frozenset(
 )
 """Parts of addresses that say what is done, and are no names of things."""
 _FEW_PLACES = 4
+_MANY_PLACES = 8
+"""From so many places a part of a site has a frame of its own."""
 LEAST_DEPTH = 2
 """The parts of an address (the first is empty) above the names of articles: below the root anything may stand."""
-_PIECES = re.compile(r"(?<=:)\s+|\s+[|\u2013\u2014\u00b7-]\s+|[\u201c\u201d\"]")
+_PIECES = re.compile(rf"(?<=:)\s+|\s+(?:[{TITLE_SIGNS}]|::)\s+|[\u201c\u201d\"]")
 _WITHOUT_DIGITS = str.maketrans("0123456789", "ghijklmnop")
 """A part of an address with a number would be an id."""
 _VARIES = re.compile(r"\d+|(?<!\S)/\S*")
@@ -183,6 +186,8 @@ class _PageVariant:
     """Whether a menu of the site leads to it."""
     asked: frozenset[str] = frozenset()
     """What all its addresses ask for by a word: `action=history`."""
+    usual: frozenset[SignRole] = frozenset()
+    """What most places of its part of the site show."""
 
     @property
     def tools(self) -> frozenset[SignRole]:
@@ -194,7 +199,7 @@ class _PageVariant:
     @property
     def called(self) -> frozenset[SignRole]:
         """The names of the page."""
-        return frozenset(role for role in self.roles if role[0] in _CALLED)
+        return frozenset(role for role in self.roles - self.usual if role[0] in _CALLED)
 
 
 class _DisjointSets:
@@ -230,7 +235,7 @@ def _build_variants(
                 known[sign] = tuple(_roles(sign, data))
             roles.update(known[sign])
         seen[_bare(place(page.path)), frozenset(roles)].append(number)
-    frame = _frame(seen)
+    frame, frames = _frame(seen), _frames_of_parts(seen)
     found: dict[tuple[tuple[str, ...], frozenset[SignRole]], list[int]] = defaultdict(list)
     for (at, whole), where in seen.items():
         found[at, whole - frame].extend(where)
@@ -252,6 +257,7 @@ def _build_variants(
             tuple(found[at, roles]),
             at in entries,
             frozenset.intersection(*(_list_asked(pages[number].path) for number in found[at, roles])),
+            frames.get(at[:2], frozenset()),
         )
         for at, roles in order
     ]
@@ -302,6 +308,22 @@ def _frame(seen: Iterable[tuple[tuple[str, ...], frozenset[SignRole]]]) -> froze
     counted = Counter(role for roles in by_place.values() for role in roles)
     least = _COMMON * len(by_place) if len(by_place) >= _FEW_PLACES else len(by_place) - 0.5
     return frozenset(role for role, number in counted.items() if number > least and len(by_place) > 1)
+
+
+def _frames_of_parts(
+    seen: Iterable[tuple[tuple[str, ...], frozenset[SignRole]]],
+) -> dict[tuple[str, ...], frozenset[SignRole]]:
+    """Return the same for the parts of a site with many places, by the beginning of their addresses: an application and its
+    administration have a frame each.
+    """
+    of_part: dict[tuple[str, ...], list[tuple[tuple[str, ...], frozenset[SignRole]]]] = defaultdict(list)
+    for at, roles in seen:
+        of_part[at[:2]].append((at, roles))
+    return {
+        part: _frame(inside)
+        for part, inside in of_part.items()
+        if len({at for at, _ in inside}) >= _MANY_PLACES
+    }
 
 
 def _frame_built(built: Iterable[tuple[tuple[str, ...], frozenset[str]]]) -> frozenset[str]:

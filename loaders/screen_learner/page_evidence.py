@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from os.path import commonprefix
 
+from kb_schema.text_similarity import TITLE_SIGNS
 from loaders.screen_learner.observed_pages import ObservedPage
 from loaders.screen_learner.url_patterns import AddressSlots, fits, place
 from web_pages.indicator_candidates import PageProfileIndex
@@ -296,7 +297,7 @@ class PageEvidence:
         return trust
 
 
-_SEPARATOR = re.compile(r"(?<=:)\s+|\s+[|\u2013\u2014\u00b7-]\s+|[\u201c\u201d\"]")
+_SEPARATOR = re.compile(rf"(?<=:)\s+|\s+(?:[{TITLE_SIGNS}]|::)\s+|[\u201c\u201d\"]")
 _SHORTEST = 4
 """The least characters of a meaningful part."""
 _PARTS = re.compile(r"[:|\"\u201c\u201d\u201e\u00ab\u00bb\u203a/]\s*|\s[-\u2013\u2014\u00b7]\s|[(),]\s*")

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 
+from kb_schema.text_similarity import TITLE_SIGNS
 from loaders.screen_learner.observed_pages import ObservedPage
 from loaders.screen_learner.url_patterns import segments
 from web_pages.indicator_candidates import PageProfileIndex
 
 FIRST = "h1"
-_BETWEEN = re.compile(r"\s+(?:[|\u2013\u2014\u00b7-]|::?)\s+")
+_BETWEEN = re.compile(rf"\s+(?:[{TITLE_SIGNS}]|::?)\s+")
 """What separates the name of a page from that of its site in titles."""
 
 

@@ -65,6 +65,24 @@ def normalize_address(url: str) -> str:
     return f"{origin_of(url)}{path}{'?' if query else ''}{query}{_route(parts.fragment)}"
 
 
+def goes_back(href: str, arrived: str, page_url: str) -> bool:
+    """Whether an application answered the address of a link by going back: to the page that has the link, without its last part or its
+    query; or to the thing, without the deed (`/tickets/4/?take` to `/tickets/4`, `/tickets/4/close` to `/tickets/4`).
+
+    So do links that change something by GET and then show the thing.
+    """
+    wanted, there, here = map(normalize_address, (href, arrived, page_url))
+    base, _, query = wanted.partition("#")[0].partition("?")
+    shown = there.partition("#")[0].partition("?")[0].rstrip("/")
+    if wanted == there or there.partition("#")[0] == wanted.partition("#")[0]:
+        return False
+    above, _, last = base.rstrip("/").rpartition("/")
+    of_a_thing = ANY in _open(above.rpartition("/")[2])
+    if query and shown == base.rstrip("/") and "?" not in there:
+        return there == here or all(not value for _, value in _parameters(href))
+    return bool(last) and not query and shown == above and (of_a_thing or there == here)
+
+
 @lru_cache(maxsize=20_000)
 def build_place_path(url: str) -> str:
     """Return the path of a place, with `*` for parts that identify one of many items."""

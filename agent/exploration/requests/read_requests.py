@@ -1,7 +1,7 @@
 """Tells requests that read by POST: GraphQL queries, and `.../filter` as many applications send it when a page opens.
 
-What a request does is not known before it is sent. So one is taken for reading only if opening an address sends it,
-its path ends with a word for reading, and it carries data of JSON. A path that was seen so may then be sent when a
+What a request does is not known before it is sent. So one is taken for reading only if opening an address or following a link
+sends it, its path ends with a word for reading or begins its last part with a verb for it, and it carries data of JSON. A path that was seen so may then be sent when a
 control is used, too. For all others there is `--reads`.
 """
 
@@ -15,12 +15,28 @@ from fnmatch import fnmatchcase
 
 from agent.dangers.danger_addresses import find_danger_in_address
 from agent.exploration.pages.page_addresses import build_place_path
+from kb_schema.text_similarity import words
 from kb_schema.url_patterns import path_of
 
 READING_WORDS = frozenset(
-    {"aggregate", "autocomplete", "count", "filter", "find", "lookup", "query", "search", "suggest"}
+    {
+        "aggregate",
+        "autocomplete",
+        "count",
+        "filter",
+        "find",
+        "lookup",
+        "paginate",
+        "query",
+        "search",
+        "suggest",
+    }
 )
-"""Last words of paths that read: of Prefect (`filter`, `count`), Elasticsearch (`_search`, `_count`), MLflow (`search`)."""
+"""Last words of paths that read: of Prefect (`filter`, `count`, `paginate`), Elasticsearch (`_search`, `_count`), MLflow (`search`)."""
+READING_VERBS = frozenset({"count", "fetch", "find", "get", "list", "paginate", "query", "search"})
+"""First words of names of several words: `/count-task-runs`, `/getUsers`, `/list_orders`. `read` and `load` are none: mail is marked as
+read, a cart is loaded.
+"""
 _CHANGES = re.compile(r"\b(?:mutation|subscription)\b")
 _LONGEST_QUERY = 200_000
 _MOST_TOLD = 20
@@ -38,7 +54,7 @@ class ReadRequests:
     """Paths that opening an address has sent."""
 
     def are_read(self, method: str, url: str, body: str, *, on_load: bool) -> bool:
-        """Return whether a request only reads. `on_load`: opening an address sends it, not the use of a control."""
+        """Return whether a request only reads. `on_load`: opening an address sends it, or a link to another, not the use of a control."""
         if method != "POST":
             return False
         reads = (
@@ -55,21 +71,18 @@ class ReadRequests:
         return any(fnmatchcase(path, each) for each in self.patterns) and not _is_mutation(body)
 
     def _is_recognised(self, url: str, body: str, *, on_load: bool) -> bool:
-        last = (
-            path_of(url)
-            .partition("?")[0]
-            .rstrip("/")
-            .rpartition("/")[2]
-            .rpartition(":")[2]
-            .lstrip("_")
-            .casefold()
-        )
-        if last not in READING_WORDS or find_danger_in_address(url) is not None or not _is_json(body):
+        last = path_of(url).partition("?")[0].rstrip("/").rpartition("/")[2].rpartition(":")[2].lstrip("_")
+        if not _says_that_it_reads(last) or find_danger_in_address(url) is not None or not _is_json(body):
             return False
         place = build_place_path(url)
         if on_load:
             self._known.add(place)
         return place in self._known
+
+
+def _says_that_it_reads(name: str) -> bool:
+    said = words(name)
+    return name.casefold() in READING_WORDS or (len(said) > 1 and said[0] in READING_VERBS)
 
 
 def _is_json(body: str) -> bool:

@@ -88,6 +88,8 @@ class RequestGuard:
     """Whether nothing is sent but requests for files of the page: a control is pressed to see what it asks."""
     using: bool = False
     """Whether a control is being used, rather than an address opened."""
+    following: bool = False
+    """Whether the control is a link to another address: what it sends, opening that address would send."""
     reads: ReadRequests = field(default_factory=ReadRequests)
     """Requests by POST that are sent because they read."""
     _detours: RedirectGuard | None = None
@@ -98,16 +100,19 @@ class RequestGuard:
     _sent_on_load: dict[tuple[str, str], str] = field(default_factory=dict)
     """What pages would have sent last while they were opened, by method and address."""
 
-    async def begin(self, *, allowing: bool, vouched: str | None = None, using: bool = False) -> None:
+    async def begin(
+        self, *, allowing: bool, vouched: str | None = None, using: bool = False, following: bool = False
+    ) -> None:
         """Prepare for the next step and forget earlier blocked requests.
 
-        `vouched` is an address that was judged safe. `using` means that a control is used, not an address opened.
+        `vouched` is an address that was judged safe. `using` means that a control is used, not an address opened; `following` that the
+        control is a link to another address.
         """
         if vouched:
             self.vouched.add(vouched)
         if not self.using:
             self._sent_on_load |= {(each.method, each.url): each.body for each in self.list_writes()}
-        self.allowing, self.using = allowing, using
+        self.allowing, self.using, self.following = allowing, using, following
         self.stopped.clear()
         self.reads.sent.clear()
         self.left.clear()
@@ -212,7 +217,7 @@ class RequestGuard:
         if verdict.danger is None:
             return "robots.txt disallows it" if asked.document and not self.may_open(asked.url) else ""
         asks = not asked.document and self.reads.are_read(
-            asked.method, asked.url, asked.body, on_load=not self.using
+            asked.method, asked.url, asked.body, on_load=not self.using or self.following
         )
         vouched = asked.document and asked.method == "GET" and asked.url in self.vouched
         return "" if asks or vouched else verdict.why

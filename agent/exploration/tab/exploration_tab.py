@@ -19,7 +19,12 @@ from playwright.async_api import BrowserContext, Page
 from playwright.async_api import Error as DriverError
 
 from agent.exploration.pages.page_layers import find_layer
-from agent.exploration.pages.page_observation import PageObservation, clean_text, observe_page
+from agent.exploration.pages.page_observation import (
+    PageObservation,
+    clean_text,
+    leads_to_other_address,
+    observe_page,
+)
 from agent.exploration.requests.page_idle import PageIdleWait
 from agent.exploration.requests.request_guard import RequestGuard
 from agent.page import in_page_library
@@ -193,6 +198,7 @@ class ExplorationTab:
             allowing=bool(offer.allowed_by),
             vouched=offer.href,
             using=True,
+            following=leads_to_other_address(offer, before.url),
         )
 
     async def search(self, offer: Offer, text: str, before: PageObservation) -> AttemptResult:
@@ -286,6 +292,7 @@ class ExplorationTab:
         allowing: bool = False,
         vouched: str | None = None,
         using: bool = False,
+        following: bool = False,
     ) -> AttemptResult:
         """Perform the action, wait until the page has settled, and observe it. A hanging page is closed."""
         page = await self.page()
@@ -293,7 +300,7 @@ class ExplorationTab:
         await asyncio.gather(*(self.drop(other) for other in self._context.pages))
         happenings = watch_page(page)
         happenings.expect(ExpectedSideEffects(new_tab="follow"))
-        await self._guard.begin(allowing=allowing, vouched=vouched, using=using)
+        await self._guard.begin(allowing=allowing, vouched=vouched, using=using, following=following)
         began = time.monotonic()
         try:
             with PageIdleWait(page) as settling:

@@ -79,6 +79,7 @@ HARMLESS_LINKS = [
     ("Next", "/calendar?month=13"), ("Commander par date", "/liste?tri=date"), ("Enviar", "/mensajes/nuevo"),
     ("Nachricht senden", "/nachrichten/neu"), ("Reset password", "/password/reset"), ("Sign up", "/signup"), ("Publish date", "/list?o=3"), ("Remove from sorting", "/list?o="),
     ("Home", "/admin/cms/block/3/change/"), ("Vote 5", "/admin/polls/vote/5/change/"), ("Read", "/books/3/read"),
+    ("Print", "/tickets/4/?print"), ("x", "/tickets/4?json"), ("x", "/tickets?mine"), ("x", "/tickets/4?raw=1"), ("x", "/wiki/4?Edit"), ("Takeaways", "/x"),
 ]  # fmt: skip
 
 DANGEROUS_LINKS: list[tuple[Danger, str, str]] = [
@@ -94,7 +95,8 @@ DANGEROUS_LINKS: list[tuple[Danger, str, str]] = [
     ("pays", "x", "/buy/3"), ("sends", "x", "/posts/3/publish"), ("sends", "Publish", "/x"), ("sends", "Mail", "mailto:a@b.example"),
     ("submits", "x", "/users/3/activate"), ("submits", "x", "/approve/3"), ("submits", "Approve", "/x"),
     ("unknown_method", "x", "/posts/3?_wpnonce=a1b2"), ("unknown_method", "x", "/x?csrf_token=1"),
-    ("unknown_method", "x", "/x?_method=put"), ("leaves", "Call", "tel:555"),
+    ("unknown_method", "x", "/x?_method=put"), ("unknown_method", "\uf256 Grab", "/tickets/4/?grab"),
+    ("unknown_method", "x", "/tickets/AB-4?untag"), ("submits", "\uf256 Take", "/x"), ("submits", "Assign this ticket to Ada", "/x"), ("submits", "x", "/tickets/4/take/"), ("leaves", "Call", "tel:555"),
 ]  # fmt: skip
 
 

@@ -214,6 +214,10 @@ def serving(request: str) -> dict[str, str | Answer]:
     [
         ("/api/runs/filter", (), True),
         ("/api/runs/_search", (), True),
+        ("/api/runs/paginate", (), True),
+        ("/api/ui/count-task-runs", (), True),
+        ("/api/readMessages", (), False),
+        ("/api/getRuns/remove", (), False),
         ("/api/runs/delete/search", (), False),
         ("/api/runs", (), False),
         ("/api/views", ("/api/v*",), True),
@@ -240,6 +244,25 @@ async def test_a_path_that_would_read_is_not_sent_by_a_control_before_a_page_sen
     with small_site({"/": f"<!doctype html><title>T</title><main><h1>T</h1>{body}</main>"}) as site:
         await explore(browser, site.wanted(), tmp_path)
         assert site.asked["POST /api/filter"] == 0
+
+
+async def test_what_reads_is_sent_where_a_link_shows_another_address(
+    browser: Browser, tmp_path: Path
+) -> None:
+    script = (
+        "<script>const show = async () => { if (location.pathname !== '/runs') return;"
+        "const all = await (await fetch('/api/runs/filter', {method: 'POST', body: '{}'})).json();"
+        "list.innerHTML = all.map((each) => `<h2>${each}</h2>`).join('') };"
+        "addEventListener('click', (event) => { if (event.target.tagName !== 'A') return; event.preventDefault();"
+        "history.pushState({}, '', event.target.href); show() })</script>"
+    )
+    body = f"<!doctype html><title>T</title><main><h1>T</h1><a href='/runs'>Runs</a><div id=list></div></main>{script}"
+    data = Answer(json.dumps(["First run"]), headers={"Content-Type": "application/json"})
+    with small_site({"/": body, "/runs": body, "/api/runs/filter": data}) as site:
+        await explore(browser, site.wanted(), tmp_path)
+        assert site.asked["POST /api/runs/filter"]
+        folder = ExplorationFolder(tmp_path)
+        assert any("First run" in folder.snapshot(page.page_id).html for page in folder.pages())
 
 
 async def test_a_route_that_shows_the_start_is_not_explored_twice(browser: Browser, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +108,33 @@ async def test_nothing_that_might_change_something_is_sent(browser: Browser, tmp
         (page,) = ExplorationFolder(tmp_path).pages()
         assert {each.name: each.danger for each in page.offers}["Refresh"] == "unknown_method"
         assert len([each for each in done.unexplored if each.offer_id]) == 4
+
+
+async def test_a_link_from_which_the_application_goes_back_is_not_followed_again(
+    browser: Browser, tmp_path: Path
+) -> None:
+    def one(path: str, _cookies: str) -> str | Answer:
+        thing, _, deed = path.removeprefix("/boats/").partition("/")
+        if deed:
+            return Answer(status=302, headers={"Location": f"/boats/{thing}"})
+        return html(
+            f"Boat {thing}", f"<a href='/boats/{thing}/haul'>Haul</a> <a href='/boats/{thing}/log'>Log</a>"
+        )
+
+    rows = "".join(
+        f"<tr><td><a href='/boats/{n}'>Boat {n}</a></td><td><a href='/boats/{n}/haul'>Haul</a></td></tr>"
+        for n in range(1, 9)
+    )
+    pages: dict[str, str | Answer | Callable[[str, str], str | Answer]] = {
+        f"/boats/{n}{more}": one for n in range(1, 9) for more in ("", "/haul")
+    }
+    pages |= {f"/boats/{n}/log": html(f"Log of {n}", MENU) for n in range(1, 9)}
+    with small_site({"/": html("Boats", f"{MENU}<table>{rows}</table>"), **pages}) as site:
+        done = await explore(browser, site.wanted(), tmp_path)
+        hauled = [each for each in site.asked.elements() if each.endswith("/haul")]
+        assert len(hauled) == 1
+        assert any(each.endswith("/log") for each in site.asked)
+        assert any("may have changed something" in each.reason for each in done.unexplored)
 
 
 async def test_what_is_allowed_by_name_is_filled_and_sent_once(browser: Browser, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from kb_schema.conditions import Combined, ElementVisible
 from loaders import read_knowledge_folder, write_folder
 from loaders.exploration_import import ExploredKnowledge, build_knowledge
 from tests.support.explored import BASE, Drawing, drawing
@@ -470,3 +471,45 @@ def test_two_lists_in_a_menu_that_opens_for_all_pages_are_never_of_one_kind(
     screens = build_knowledge(seen.folder).screens
     together = any({"orders", "groups"} <= set(pages) for pages in screens.values())
     assert together is (landmark == "div")
+
+
+def test_who_is_signed_in_is_told_by_signs_of_each_part_though_a_few_pages_have_none(tmp_path: Path) -> None:
+    seen = drawing(tmp_path, ("/",))
+    for name in ("boats", "crew", "log", "quay", "tides", "berths", "piers", "ropes"):
+        body = f"<main><h1>The {name}</h1><p>{name}</p><a href='/me'>My page</a></main>"
+        seen.page(name, f"/{name}", body)
+    for name in ("users", "roles", "keys", "rules", "mail"):
+        body = f"<main><h1>Office: {name}</h1><p>{name}</p><a href='/office/out'>Leave the office</a></main>"
+        seen.page(name, f"/office/{name}", body)
+    for name in ("Winds", "Stars", "Birds"):
+        seen.page(name, f"/{name}", f"<main><h1>{name}</h1><p>Of {name}</p></main>")
+    seen.page("login", "/login", LOGIN, signed_in=False)
+    (told,) = build_knowledge(seen.folder).knowledge.website.authenticated_when
+    assert isinstance(told, Combined)
+    shown = {each.element.strategies[0].name for each in told.conditions if isinstance(each, ElementVisible)}
+    assert {"My page", "Leave the office"} <= shown
+
+
+def test_pages_that_nothing_tells_from_others_go_to_the_screens_at_their_addresses(tmp_path: Path) -> None:
+    inside, outside = drawing(tmp_path / "in", ("/",)), drawing(tmp_path / "out", ("/",))
+    menu = "<p><a href='/word?form=item'>Words</a></p>"
+
+    def page(heading: str, inside: str) -> str:
+        return f"<main>{menu}<h2>{heading} editing</h2>{inside}</main>"
+
+    def table(name: str) -> str:
+        return f"<table><thead><tr><th>id</th><th>name</th></tr></thead><tbody><tr><td>1</td><td>{name}</td></tr></tbody></table>"
+
+    form = "<form method='post'><label>Rows <textarea name='rows'></textarea></label><button>Edit</button></form>"
+    words = "<table><thead><tr><th>Existing words</th></tr></thead><tbody><tr><td><a href='/word1'>red</a></td></tr></tbody></table>"
+    inside.page("item", "/word?form=item", page("Word", words), "Word editing", start=True)
+    inside.page("word1", "/word1", page("Word", words), "Word editing")
+    inside.page("word2", "/word2", page("Word", words), "Word editing")
+    outside.page("item", "/word?form=item", page("Word", words), "Word editing", signed_in=False)
+    for name in ("kind", "state", "word"):
+        title = f"{name.title()} editing"
+        inside.page(name, f"/{name}", page(name.title(), form), title)
+        outside.page(name, f"/{name}", page(name.title(), table(name)), title, signed_in=False)
+    made = build_knowledge(inside.folder, signed_out=outside.folder)
+    assert not [each for each in made.warnings if "left out" in each]
+    assert len({page for pages in made.screens.values() for page in pages}) == 10

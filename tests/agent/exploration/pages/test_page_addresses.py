@@ -7,6 +7,7 @@ import pytest
 from agent.exploration.pages.page_addresses import (
     build_address_kind,
     build_place,
+    goes_back,
     is_same_document,
     looks_random,
     names_one_of_many,
@@ -101,3 +102,33 @@ def test_no_address_is_too_odd(url: str) -> None:
 def test_words_are_not_random() -> None:
     assert not looks_random("how-to-write-a-book-in-an-afternoon")
     assert looks_random("c2Vzc2lvbjo0MmFi")
+
+
+@pytest.mark.parametrize(
+    ("href", "arrived", "page"),
+    [
+        ("/tickets/4/?take", "/tickets/4/", "/tickets"),
+        ("/tickets/4/close", "/tickets/4", "/tickets"),
+        ("/tickets/4/close/", "/tickets/4/", "/tickets/4/"),
+        ("/list?lang=de", "/list", "/list"),
+        ("/watch/all", "/watch", "/watch"),
+    ],
+)
+def test_an_application_goes_back_when_it_has_done_something(href: str, arrived: str, page: str) -> None:
+    assert goes_back(f"{BASE}{href}", f"{BASE}{arrived}", f"{BASE}{page}")
+
+
+@pytest.mark.parametrize(
+    ("href", "arrived", "page"),
+    [
+        ("/tickets/4", "/tickets/4/", "/tickets"),
+        ("/tickets/4/", "/tickets/4/change", "/tickets"),
+        ("/docs/latest", "/docs", "/"),
+        ("/", "/dashboard", "/dashboard"),
+        ("/list?page=1", "/list", "/list?page=2"),
+        ("/tickets/4/edit", "/sign-in?next=/tickets/4/edit", "/tickets"),
+        ("/tickets/4#notes", "/tickets/4", "/tickets"),
+    ],
+)
+def test_another_answer_is_no_way_back(href: str, arrived: str, page: str) -> None:
+    assert not goes_back(f"{BASE}{href}", f"{BASE}{arrived}", f"{BASE}{page}")
