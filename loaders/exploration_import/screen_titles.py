@@ -13,6 +13,7 @@ from loaders.exploration_import.readable_ids import to_id_words
 from loaders.screen_learner.observed_pages import ObservedPage
 from loaders.screen_learner.screen_names import choose_name, list_shared_titles
 from loaders.screen_learner.url_patterns import is_open, place, segments
+from web_pages.page_profiles import PageFeature
 
 LONGEST = 200
 LONGEST_HEADING = 40
@@ -28,6 +29,8 @@ _PIECES = re.compile(rf"\s+(?:[{TITLE_SIGNS}]|::)\s+")
 """What separates the name of a page from its site's."""
 _OF_ONE = re.compile(r"(.*?\w)(?::\s.*|\s+[#\u2116]?\d[\w.,/-]*)")
 """A heading that names one of many things: `Order #10002`, `Notification: Your parcel`."""
+_KEYED = re.compile(r"[#\u2116]?(?:\w+[-_])*\w*\d+:\s+(\w[^:]*)")
+"""The same with its key before: `hardware-1: View Ticket Details`."""
 _COUNTED = re.compile(
     r"(?![45]\d\d\s)(?:\d[\d.,]*\s+)?(?P<rest>[^\W\d].*?\w\W?)(?:\s+\(\d[\d.,]*(?:\s[^)]*)?\))?"
 )
@@ -269,11 +272,14 @@ def without_counts(name: str) -> str:
 
 
 def _kind_of(text: str) -> str:
-    """Return the part of a heading before the number or name of one of many things.
+    """Return the part of a heading before the number or name of one of many things, or behind its key.
 
-    >>> _kind_of("Issue 9: No paper"), _kind_of("Order #10002"), _kind_of("Orders")
-    ('Issue', 'Order', 'Orders')
+    >>> _kind_of("Issue 9: No paper"), _kind_of("Order #10002"), _kind_of("Orders"), _kind_of("AB-7: View ticket")
+    ('Issue', 'Order', 'Orders', 'View ticket')
     """
+    keyed = _KEYED.fullmatch(text)
+    if keyed is not None:
+        return keyed[1]
     while (found := _OF_ONE.fullmatch(text)) is not None:
         text = found[1]
     return text
@@ -305,7 +311,11 @@ def _site_names(pages: Sequence[ObservedPage]) -> set[str]:
 
 def _list_heads_of(page: ObservedPage, kind: str, where: str) -> tuple[str, ...]:
     """Return the headings of one level, or the titles without the name of the site behind them."""
-    texts = page.profile.texts.get((kind, where), ())
+    texts = tuple(
+        text
+        for text in page.profile.texts.get((kind, where), ())
+        if PageFeature(kind, where, text) not in page.profile.passing  # a message names no page
+    )
     return tuple(_PIECES.split(text)[0] for text in texts) if kind == "title" else texts
 
 

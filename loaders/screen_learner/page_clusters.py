@@ -541,9 +541,16 @@ def _say_another_thing(one: _PageVariant, other: _PageVariant) -> bool:
 def _same_kind(one: _PageVariant, other: _PageVariant) -> bool:
     if one.error != other.error or (one.in_menu and other.in_menu and one.called != other.called):
         return False
+    if one.in_menu is not other.in_menu and one.called != other.called and not _has_own_tools(one, other):
+        return False
     return _share(one.built, other.built) >= SAME_BUILD and (
         _role_similarity(one.tools, other.tools) >= SAME_TOOLS or _differ_in_labels(one, other)
     )
+
+
+def _has_own_tools(*looks: _PageVariant) -> bool:
+    """Return whether a page has two fields, columns or buttons beside those of its part of the site: those say nothing about it."""
+    return any(len(look.tools - look.usual) > 1 for look in looks)
 
 
 def _differ_in_labels(one: _PageVariant, other: _PageVariant) -> bool:

@@ -22,7 +22,10 @@ def choose_name(own: Sequence[ObservedPage], others: Sequence[ObservedPage]) -> 
     headings = [
         each.signs[0]
         for each in book.rank(*numbers)
-        if each.signs[0].kind == "heading" and each.holds == each.of and each.elsewhere <= len(others) / 2
+        if each.signs[0].kind == "heading"
+        and each.holds == each.of
+        and each.elsewhere <= len(others) / 2
+        and not all(each.signs[0] in page.profile.passing for page in own)  # a message names no page
     ]
     first = [sign.text for sign in headings if sign.where == FIRST]
     if first:

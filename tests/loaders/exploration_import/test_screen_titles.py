@@ -47,11 +47,15 @@ def named(
         ([look("/boats/add", title="New: Boat - Quay", more="<h2>Boat</h2>")], "New: Boat"),
         ([look("/issue4", title="Issue 4: No paper - Quay"), look("/issue40", title="Issue 40: Ink - Quay")], "Issue"),
         ([look("/user1", title="User 1: admin - Quay")], "User"),
+        ([look("/jobs/1/", title="rope-1: View Job :: Quay"), look("/jobs/2/", title="sail-2: View Job :: Quay")], "View Job"),
+        ([look("/flows", title="Flows \u2022 Quay")], "Flows"),
+        ([look("/runs", more="<div aria-live='assertive'><h6>Oops. Something went wrong.</h6></div>")], "Runs"),
         ([look("/mail/out", "13 pending mails")], "Pending mails"),
         ([look("/query", "Custom query (4 matches)")], "Custom query"),
     ],
     ids=["numbers", "colons", "titles", "things", "names of things", "names that begin alike", "no heading", "new",
-         "numbers and names", "one number", "a count before", "a count behind"],
+         "numbers and names", "one number", "behind its key", "site behind a bullet",
+         "a message is no name", "a count before", "a count behind"],
 )  # fmt: skip
 def test_a_screen_is_called_what_its_pages_say_they_are_and_not_by_one_thing(
     pages: list[ObservedPage], name: str
