@@ -135,6 +135,27 @@ async def test_a_recording_hears_its_own_tab_and_no_other(chrome, harbour, tmp_p
     assert chrome.pages() == before
 
 
+async def test_a_recording_in_which_nothing_was_done_fails_and_says_so(chrome, harbour, tmp_path):
+    started = warm.start(
+        *("periplus", "record", f"{harbour}/boats/new?empty", "--out", "trace"),
+        *("--cdp-endpoint", chrome.endpoint),
+        cwd=tmp_path,
+        streamed=True,
+    )
+    async with async_playwright() as person:
+        browser = await person.chromium.connect_over_cdp(chrome.endpoint)
+        context, page = browser.contexts[0], None
+        while page is None:
+            page = next((each for each in context.pages if each.url.endswith("?empty")), None)
+            await asyncio.sleep(0.05)
+        await page.wait_for_load_state()
+        await page.close()
+        assert await started.ended() == 1
+    said = await asyncio.to_thread(started.stdout.read)
+    assert "no action was recorded: no press of a button or key was seen" in said
+    assert "close it" in said
+
+
 # -- the person's session and dialogs --------------------------------------------------------------------
 
 SIGNED_IN = "<h1>Boats of Ada</h1><script>localStorage.setItem('theme', 'dark')</script>"
