@@ -75,7 +75,8 @@ def record(
     storage_state: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="A Playwright storage state (cookies and local storage) to start with."
+            metavar="FILE",
+            help="A Playwright storage state (cookies, local storage, IndexedDB) to start with.",
         ),
     ] = None,
     check: Annotated[
