@@ -29,6 +29,7 @@ from agent.execution.effects.uncertain_effects import EarlierStepsNeeded, Uncert
 from agent.execution.effects.undo import read_former_value
 from agent.execution.loops.iterators import run_iterator
 from agent.execution.page_complaints import read_complaint, read_signs
+from agent.execution.recovery.missing_sign_in import MissingSignIn
 from agent.execution.recovery.precondition_remedies import PreconditionRemedies
 from agent.execution.recovery.recovery_registry import RecoveryOutcome
 from agent.execution.recovery.recovery_rules import Remedy
@@ -100,6 +101,7 @@ class StepRunner:
         """
         self._remedies = PreconditionRemedies(engine)
         self._conditions = StepConditions(engine)
+        self._missing_sign_in = MissingSignIn(engine)
         self._recoveries: WeakKeyDictionary[TaskRun, dict[str, StepRecoveries]] = WeakKeyDictionary()
         """Recoveries tried for steps that are not done yet, also after going back to an earlier step."""
 
@@ -303,6 +305,8 @@ class StepRunner:
             if happened is not None:
                 return happened
             refused = True
+        if not touched:
+            await self._missing_sign_in.sign_in(run, index, error)
         within = composite and touched
         if within and run.path is None:
             raise error  # there is no record of what it did, so nothing is repeated
