@@ -28,8 +28,8 @@ from agent.execution.effects.refusal_watch import STORED_AT_ONCE, RefusalWatch
 from agent.execution.effects.uncertain_effects import EarlierStepsNeeded, UncertainEffects
 from agent.execution.effects.undo import read_former_value
 from agent.execution.loops.iterators import run_iterator
+from agent.execution.missing_sign_in import MissingSignIn
 from agent.execution.page_complaints import read_complaint, read_signs
-from agent.execution.recovery.missing_sign_in import MissingSignIn
 from agent.execution.recovery.precondition_remedies import PreconditionRemedies
 from agent.execution.recovery.recovery_registry import RecoveryOutcome
 from agent.execution.recovery.recovery_rules import Remedy
@@ -69,6 +69,7 @@ FINAL = (
 """Errors that retrying cannot fix."""
 
 
+_AGREED = "the page asked {!r} and was answered yes, as allowed"
 PRESSES = frozenset({"click", "double_click", "right_click", "drag", "press"})
 """Actions after which a page complains of what was entered."""
 
@@ -175,7 +176,13 @@ class StepRunner:
                     status=status,
                     duration_ms=duration_ms,
                     screen_id=session.screen_id,
-                    evidence=tuple(session.context.redact(v.evidence) for v in verdicts),
+                    evidence=(
+                        *(session.context.redact(v.evidence) for v in verdicts),
+                        *(
+                            session.context.redact(_AGREED.format(each))
+                            for each in self._engine.actions.agreed
+                        ),
+                    ),
                     error=error,
                 ),
                 session.page.url,

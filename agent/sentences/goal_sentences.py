@@ -38,8 +38,17 @@ def list_requests(goal: str) -> tuple[str, ...]:
 
 def _list_verbs(done: str) -> Sequence[str]:
     """Return the verbs of which a word may be the participle: those that sentences know, else all."""
-    found = list(dict.fromkeys(_iterate_verbs(done.casefold())))
+    found = list_base_forms(done)
     return [each for each in found if is_verb(each)] or found
+
+
+def list_base_forms(word: str) -> Sequence[str]:
+    """Return the verbs of which an English word may be the participle; none if it is none.
+
+    >>> list_base_forms("Deleted"), list_base_forms("sent")
+    (['delet', 'delete'], ['send'])
+    """
+    return list(dict.fromkeys(_iterate_verbs(word.casefold())))
 
 
 def _iterate_verbs(done: str) -> Iterator[str]:

@@ -33,6 +33,7 @@ from agent.run_records.run_log import RunLog, build_task_ending
 from agent.run_records.session_trace import SessionTrace
 from agent.run_records.step_picture_recorder import StepPictureRecorder
 from agent.session import Session
+from kb_schema.explorations import Danger
 from kb_schema.io_specs import IoSpec
 from kb_schema.objectives import Objective
 from kb_schema.read_backs import ReadBackStatus
@@ -106,6 +107,8 @@ class TaskRunRequest:
     """How long each step may wait for its element; None: as the knowledge and the settings say."""
     objective: Objective | None = None
     """By what paths are chosen; None: as the tasks and the settings say."""
+    allowed: frozenset[Danger] = frozenset()
+    """Deeds whose question by the browser is agreed to, after the press of a control that does them."""
     storage: JsonValue = None
     """The initial storage state, unless the checkpoint has one."""
     job: SentenceJob | None = None
@@ -214,7 +217,7 @@ async def execute_task_run(run_request: TaskRunRequest, resources: TaskRunResour
             else:
                 resources.model.redact = session.context.redact
         session.download_folder, session.upload_folder = resources.folder / DOWNLOADS, resources.uploads
-        session.most_download_mb = load_settings().max_download
+        session.context.allowed, session.most_download_mb = run_request.allowed, load_settings().max_download
         trace = SessionTrace(
             resources.folder / SESSION,
             website_id=run_request.website_id,
