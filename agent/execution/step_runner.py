@@ -38,7 +38,7 @@ from agent.execution.step_conditions import PageBeforeStep, StepConditions
 from agent.execution.task_run import TaskRun
 from agent.execution.values.value_validation import check_step_value, check_task_values, is_certainly_skipped
 from agent.healing.element_memory import StepTarget
-from agent.page.errors import PageError, PageGone
+from agent.page.errors import OptionMissing, PageError, PageGone
 from agent.page.page_writes import watch_writes
 from agent.telemetry import span
 from kb_schema import action_types
@@ -304,9 +304,10 @@ class StepRunner:
         """
         step, touched = run.steps[index], touched_the_page(error)
         composite = step.action.canonical_type in COMPOSITE_ACTIONS
-        refused = (
+        # A refusal is the same again, also of a choice, and a list without the option has been waited for.
+        refused = isinstance(error, OptionMissing) or (
             isinstance(error, StepRefused) and not error.server_error
-        )  # also of a choice: it is the same again
+        )
         if touched and not repeatable and not composite:
             happened = await self._uncertain.settled(run, step, error)
             if happened is not None:
