@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 from agent.personal_data import PersonalData
 from agent.redaction import Secrets, redact_known
+from kb_schema.explorations import Danger
 
 
 def is_meaningful(value: Any) -> bool:
@@ -122,6 +123,8 @@ class RunContext:
     rng: random.Random = field(default_factory=random.Random)
     run_id: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
     asker: InputProvider | None = None
+    allowed: frozenset[Danger] = frozenset()
+    """Deeds whose question by the browser is agreed to, right after the press of a control that does them."""
 
     def known_values(self) -> dict[str, Any]:
         """Return every value that navigation may use; those of the task under way go first."""

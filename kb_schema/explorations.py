@@ -250,7 +250,7 @@ class Exploration(Model):
     """The seed of the synthetic data."""
     started_at: AwareDatetime
     ended_at: AwareDatetime | None = None
-    ended_by: Literal["done", "states", "depth", "time", "stopped"] | None = None
+    ended_by: Literal["done", "states", "depth", "time", "stopped", "signed_out"] | None = None
     """Why it ended; None: it is going on, or was killed."""
     pages: int = 0
     passages: int = 0

@@ -269,6 +269,21 @@ def find_harm_in_words(name: str) -> tuple[Danger, str] | None:
     return None if found is None or found[0] == "submits" else found
 
 
+def list_harms_in_dialog(text: str) -> frozenset[Danger]:
+    """Return every harm that the text of a dialog tells in any form of its words."""
+    said = normalize_text(text).casefold()
+    found = {
+        danger
+        for danger, parts in load_danger_words().dialogs.says.items()
+        for part in parts
+        if re.search(rf"(?<!\w){re.escape(part)}" if part.isascii() else re.escape(part), said)
+    }
+    spoken = text.split()
+    parts = (" ".join(spoken[at : at + most]) for most in (1, 2, 3) for at in range(len(spoken)))
+    named = (find_danger_in_words(each, pressed=True) for each in parts)
+    return frozenset({*found, *(each[0] for each in named if each is not None)}) & HARM
+
+
 def find_harm_in_dialog(text: str) -> tuple[Danger, str] | None:
     """Return the harm that the text of a dialog tells in any form of its words, and the part of a word that shows it."""
     said = normalize_text(text).casefold()

@@ -18,6 +18,7 @@ from agent import retry_limits
 from agent.errors import PersonNeeded, StepFailed, touched_the_page
 from agent.execution.call_templates import COMPOSITE_ACTIONS, bind_call, fill_call, fill_conditions
 from agent.execution.effects.person_answers import ask_until_done
+from agent.execution.effects.pressed_questions import PressedQuestion, list_deeds
 from agent.execution.effects.side_effects import SideEffects
 from agent.execution.element_uses import find_element_use, find_recorded
 from agent.execution.run_observer import RunObserver
@@ -81,6 +82,7 @@ class ActionRunner:
     def expect(self, conditions: tuple[BaseCondition, ...], target: StepTarget | None = None) -> None:
         """Begin a step: `conditions` are its postconditions, `target` what it names by its own selector."""
         self._expecting = conditions
+        self._asides.agreed.clear()
         self._session.memory.begin(target)
 
     async def settle(self, held: bool | None) -> None:
@@ -88,6 +90,11 @@ class ActionRunner:
         self._expecting = ()
         await self._session.memory.settle(held, self._session.bus.tell)
         await self._asides.settle(unseen=held is None)
+
+    @property
+    def agreed(self) -> Sequence[str]:
+        """The questions of the page that were agreed to in this step, as the person allowed."""
+        return self._asides.agreed
 
     async def perform(self, call: ActionCall, values: Mapping[str, Any]) -> None:
         """Perform the call; if it fails without touching the page, its fallback actions in order.
@@ -116,7 +123,7 @@ class ActionRunner:
         filled = fill_call(call, values)
         document = await self._session.knowledge.action(filled.action_type)
         if filled.canonical_type not in COMPOSITE_ACTIONS:
-            self._asides.expect(filled)
+            self._asides.expect(filled, await self._expect_question(filled))
         try:
             async with self._watching(filled.observability_trigger, values):
                 if document is not None and document.execution_steps:
@@ -131,6 +138,13 @@ class ActionRunner:
         await self._asides.settle()
         if isinstance(values, dict):
             values.update(got)
+
+    async def _expect_question(self, call: ActionCall) -> PressedQuestion | None:
+        """Return what the page may ask of a press of a control that does harm, if the call does not say how to answer."""
+        if call.on_dialog is not None or call.canonical_type != "click" or not isinstance(call.target, str):
+            return None
+        deeds = list_deeds((await self._session.elements()).get(call.target))
+        return None if deeds is None else PressedQuestion(deeds, self._session.context.allowed)
 
     @asynccontextmanager
     async def _watching(

@@ -28,6 +28,7 @@ from agent.execution.effects.refusal_watch import STORED_AT_ONCE, RefusalWatch
 from agent.execution.effects.uncertain_effects import EarlierStepsNeeded, UncertainEffects
 from agent.execution.effects.undo import read_former_value
 from agent.execution.loops.iterators import run_iterator
+from agent.execution.missing_sign_in import MissingSignIn
 from agent.execution.page_complaints import read_complaint, read_signs
 from agent.execution.recovery.precondition_remedies import PreconditionRemedies
 from agent.execution.recovery.recovery_registry import RecoveryOutcome
@@ -37,7 +38,7 @@ from agent.execution.step_conditions import PageBeforeStep, StepConditions
 from agent.execution.task_run import TaskRun
 from agent.execution.values.value_validation import check_step_value, check_task_values, is_certainly_skipped
 from agent.healing.element_memory import StepTarget
-from agent.page.errors import PageError, PageGone
+from agent.page.errors import OptionMissing, PageError, PageGone
 from agent.page.page_writes import watch_writes
 from agent.telemetry import span
 from kb_schema import action_types
@@ -68,6 +69,7 @@ FINAL = (
 """Errors that retrying cannot fix."""
 
 
+_AGREED = "the page asked {!r} and was answered yes, as allowed"
 PRESSES = frozenset({"click", "double_click", "right_click", "drag", "press"})
 """Actions after which a page complains of what was entered."""
 
@@ -100,6 +102,7 @@ class StepRunner:
         """
         self._remedies = PreconditionRemedies(engine)
         self._conditions = StepConditions(engine)
+        self._missing_sign_in = MissingSignIn(engine)
         self._recoveries: WeakKeyDictionary[TaskRun, dict[str, StepRecoveries]] = WeakKeyDictionary()
         """Recoveries tried for steps that are not done yet, also after going back to an earlier step."""
 
@@ -173,7 +176,13 @@ class StepRunner:
                     status=status,
                     duration_ms=duration_ms,
                     screen_id=session.screen_id,
-                    evidence=tuple(session.context.redact(v.evidence) for v in verdicts),
+                    evidence=(
+                        *(session.context.redact(v.evidence) for v in verdicts),
+                        *(
+                            session.context.redact(_AGREED.format(each))
+                            for each in self._engine.actions.agreed
+                        ),
+                    ),
                     error=error,
                 ),
                 session.page.url,
@@ -295,14 +304,17 @@ class StepRunner:
         """
         step, touched = run.steps[index], touched_the_page(error)
         composite = step.action.canonical_type in COMPOSITE_ACTIONS
-        refused = (
+        # A refusal is the same again, also of a choice, and a list without the option has been waited for.
+        refused = isinstance(error, OptionMissing) or (
             isinstance(error, StepRefused) and not error.server_error
-        )  # also of a choice: it is the same again
+        )
         if touched and not repeatable and not composite:
             happened = await self._uncertain.settled(run, step, error)
             if happened is not None:
                 return happened
             refused = True
+        if not touched:
+            await self._missing_sign_in.sign_in(run, index, error)
         within = composite and touched
         if within and run.path is None:
             raise error  # there is no record of what it did, so nothing is repeated

@@ -116,6 +116,7 @@ class ExplorationStepRunner:
         async with open_context(browser, storage, self.guard) as context:
             self._browser, self.tab = browser, ExplorationTab(context, self.guard, self.limits.page_s)
             self.at, self.look = None, None
+            context.on("response", lambda answer: self.rules.pace.heed(answer.status, answer.headers))
             delay = await self.rules.permission.learn(context)
             if delay:
                 self.rules.pace.slower(delay * self.rules.workers)

@@ -222,12 +222,17 @@ def explain_prohibition(offer: Offer, may_open: Callable[[str], bool]) -> str | 
 
 
 def list_unexplored_items(
-    book: ExplorationState, lost: Collection[str], may_open: Callable[[str], bool]
+    book: ExplorationState,
+    lost: Collection[str],
+    may_open: Callable[[str], bool],
+    *,
+    signed_out: bool = False,
 ) -> tuple[UnexploredItem, ...]:
     """Return the items that were found and not tried, with the reason; omits items that others represent.
 
-    Of links to places that nobody saw, because their lists and siblings are known, the reason has an example.
+    `signed_out`: the exploration ended since it could not sign in again. Of links to places that nobody saw, because their lists and siblings are known, the reason has an example.
     """
+    limit = "the website signed out" if signed_out else "the time or page limit was reached"
     found: list[UnexploredItem] = []
     examples: dict[str, str] = {}
     for page in book.pages.values():
@@ -238,7 +243,7 @@ def list_unexplored_items(
         for offer in page.offers:
             reason = explain_skip(book, page, offer, may_open)
             if reason is None:
-                reason = "the time or page limit was reached" if page.page_id not in lost else ""
+                reason = limit if page.page_id not in lost else ""
             if reason == SAME_AS_KNOWN and offer.href and not book.seen_place(offer.href):
                 parent = build_parent_path(offer.href)
                 reason = SAME_AS_KNOWN_BELOW.format(

@@ -16,6 +16,7 @@ from playwright.async_api import Error as DriverError
 from pydantic import ValidationError
 
 from agent.browser.browser_life import is_alive
+from agent.browser.storage_state import save_session
 from agent.exploration.exploration_record import ExplorationRecord
 from agent.exploration.exploration_state import PageNovelty
 from agent.exploration.frontier import ExplorationStep
@@ -77,7 +78,7 @@ class IsolatedPress:
     ) -> AsyncIterator[tuple[ExplorationTab, RequestGuard]]:
         wanted = self._ledger.wanted
         guard = RequestGuard(wanted.origins, self._permission.may_open, reads=ReadRequests(wanted.reads))
-        async with open_context(browser, await session.storage_state(), guard) as context:
+        async with open_context(browser, await save_session(session), guard) as context:
             try:
                 yield ExplorationTab(context, guard, wanted.limits.page_s), guard
             finally:

@@ -18,6 +18,7 @@ from typing import Literal
 
 from playwright.async_api import Browser, BrowserContext, StorageState
 
+from agent.browser.storage_state import save_session
 from agent.exploration import exploration_events
 from agent.exploration.exploration_events import MapEvent, redact_events
 from agent.exploration.exploration_record import ExplorationRecord
@@ -41,7 +42,7 @@ from kb_schema.explorations import AttemptedTransition, Exploration, PageRevisit
 MOST_SIGN_INS = 5
 """Maximum number of times that the exploration signs in again."""
 
-EndedBy = Literal["done", "states", "depth", "time", "stopped"]
+EndedBy = Literal["done", "states", "depth", "time", "stopped", "signed_out"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,6 +227,7 @@ class _Explorer:
                 if not await self._sign_in_again(out.url):
                     if not self.book.pages:
                         raise ExplorationNotSignedIn(out.url) from out
+                    ended = "signed_out"
                     break
         return self._end(ended)
 
@@ -258,7 +260,7 @@ class _Explorer:
                 if not await self.hands.open_hints(hints):
                     return self._over() or "done"
             elif self.sharing is not None and self.sharing.shares(step):
-                await self.sharing.run(await context.storage_state(), self._over_at(), self._progress)
+                await self.sharing.run(await save_session(context), self._over_at(), self._progress)
             else:
                 await self.hands.take(step)
 
@@ -292,7 +294,9 @@ class _Explorer:
         return self.began + self.limits.seconds
 
     def _end(self, ended: EndedBy) -> Exploration:
-        left = list_unexplored_items(self.book, self.ledger.lost, self.permission.may_open)
+        left = list_unexplored_items(
+            self.book, self.ledger.lost, self.permission.may_open, signed_out=ended == "signed_out"
+        )
         if self.earlier is not None:
             new = (each for each in left if (each.page_id, each.offer_id or "") not in self.settled)
             left = (*self.earlier, *new)
@@ -313,10 +317,13 @@ class _Explorer:
 
     async def _sign_in_again(self, url: str) -> bool:
         self.sign_ins += 1
-        if self.keep.sign_in_again is None or self.sign_ins > MOST_SIGN_INS:
+        # A control may have signed out in the browser alone: then the session that was given is still good.
+        given = self.storage is not None and bool(self.book.pages)
+        if (self.keep.sign_in_again is None and not given) or self.sign_ins > MOST_SIGN_INS:
             self.tell(exploration_events.ExplorationSignedOut(url, "failed"))
             return False
         self.tell(exploration_events.ExplorationSignedOut(url, "trying"))
-        self.storage = await self.keep.sign_in_again()
+        if self.keep.sign_in_again is not None:
+            self.storage = await self.keep.sign_in_again()
         self.tell(exploration_events.ExplorationSignedOut(url, "signed_in" if self.storage else "failed"))
         return self.storage is not None

@@ -73,6 +73,7 @@ from kb_schema.action_types import ACTION_TYPES, ActionType, action_type
 from kb_schema.selectors import Selector, ValueStrategy
 
 NAVIGATION_TIMEOUT_MS = 30_000.0
+_OPTIONS_TOLD = 8
 OPTION_TIMEOUT_S = 2.0
 """How long a list may take to load the requested option."""
 SLIDER_KEYS = 1_000
@@ -507,7 +508,8 @@ async def _select_option(order: ActionOrder) -> None:
     if said["gone"]:
         raise ElementVanished("it left the page after it was judged")
     if said.get("widget"):
-        await _choose_in_widget(order, order.texts[0], said["problem"])
+        there = None if said["missing"] is None else tuple(said["there"])
+        await _choose_in_widget(order, order.texts[0], said["problem"], there)
         return
     if said.get("missing"):
         there = tuple(said["there"])
@@ -516,10 +518,11 @@ async def _select_option(order: ActionOrder) -> None:
         raise ActionFailed(order.action, said["problem"], target=judged.description)
 
 
-async def _choose_in_widget(order: ActionOrder, text: str, why: str) -> None:
+async def _choose_in_widget(order: ActionOrder, text: str, why: str, there: tuple[str, ...] | None) -> None:
     """Choose as a person does where a widget stands for a hidden list: open it, press the option.
 
-    `why`: which widget stands for it. Raises `ActionFailed` if the option is not offered once, or the list does not have it chosen
+    `why`: which widget stands for it. `there`: the options of the hidden list if that one is none of them. Raises `OptionMissing` if the
+    widget does not offer it either, `ActionFailed` if the option is not offered once, or the list does not have it chosen
     afterwards. The page then does not let the widget be opened for it again.
     """
     request = replace(order.request, action="click", value=None)
@@ -528,6 +531,9 @@ async def _choose_in_widget(order: ActionOrder, text: str, why: str) -> None:
     if offered["path"] is None:
         await order.page.keyboard.press("Escape")
         reason = f"{why}, which offers {json.dumps(text)} {offered['found']} times when it is opened"
+        if there is not None and not offered["found"]:
+            only = f"; it has only {', '.join(map(json.dumps, there[:_OPTIONS_TOLD]))}" if there else ""
+            raise OptionMissing(order.action, reason + only, text, there, target=order.judged.description)
         raise ActionFailed(order.action, reason, target=order.judged.description)
     option = Selector(strategies=(ValueStrategy(type="css", value=offered["path"]),))
     await act_on_element(order.page, replace(request, selector=option, identity=None))

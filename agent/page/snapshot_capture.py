@@ -32,6 +32,11 @@ async def read_page_revision(page: Page) -> str | None:
     return said
 
 
+async def read_work_signs(page: Page) -> frozenset[str]:
+    """Return what of the page shows that it is at work, such as a turning wheel. Raises `PageGone`."""
+    return frozenset(await in_page_library.call(page, "workSigns"))
+
+
 async def take_snapshot_with_revision(
     page: Page, secrets: Sequence[Selector] = (), *, look: str | None = None
 ) -> tuple[PageSnapshot, str | None]:

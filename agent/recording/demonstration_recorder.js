@@ -48,6 +48,7 @@
   let unheard = null; // { press, button }: a press of which nothing was told yet
   let other = null; // { el, seen }: what the right or middle button was pressed on
   let dragged = false; // the click that follows a drag is none
+  let lost = ""; // the error that was told last, and the press it was of
   let pressedAt = 0; // when a button or key was pressed last
   let pointed = null; // { el, at }: what the pointer is over, and since when
   let spot = null; // where the pointer was last
@@ -120,18 +121,24 @@
     return view;
   }
 
-  /** The page as it is now, the element marked in it. */
+  /** The page as it is now, the element marked in it; without the page and with the reason where it cannot be read. */
   function look(el) {
     const view = outermost();
-    const library = view[LIBRARY];
-    if (!library) return null;
+    try {
+      return readPage(view[LIBRARY], el, view !== window.top);
+    } catch (error) {
+      return { page: "", index: "", at: -1, foreign: view !== window.top, signs: null, unread: String(error) };
+    }
+  }
+
+  function readPage(library, el, foreign) {
     const marked = JSON.parse(library.lookAt(el));
     const page = library.snapshot("[]", marked);
     const index = library.index('{"everything":false,"question":null}');
     const { token, elements } = JSON.parse(index);
     let at = elements.length - 1;
     while (at >= 0 && library.pick(token, at) !== el) at -= 1;
-    return { page, index: at < 0 ? "" : index, at, foreign: view !== window.top, signs: library.refusalSigns() };
+    return { page, index: at < 0 ? "" : index, at, foreign, signs: library.refusalSigns(), unread: "" };
   }
 
   function tell(kind, el, seen, more = {}) {
@@ -142,9 +149,35 @@
       tag: el ? tag(el) : null, field: el ? isText(el) : false, secret: el ? isSecret(el) : false,
       pointer: el ? getComputedStyle(el).cursor === "pointer" : false, fading: el ? isFading(el) : false,
       around: el ? isAround(el) : false, node: el && isText(el) ? numberOf(el) : null,
-      signs: seen ? seen.signs : null, ...more,
+      signs: seen ? seen.signs : null, unread: seen ? seen.unread : "", ...more,
     };
     send([JSON.stringify(what), seen ? seen.page : "", seen ? seen.index : ""]);
+  }
+
+  /** Tell Python what it has to know without a page: that this document listens, that something was pressed, what was lost. */
+  function tellBare(kind, unread = "") {
+    send([JSON.stringify({ kind, at: -1, foreign: false, url: document.URL, time: clock(), tag: null, field: false, secret: false, unread }), "", ""]);
+  }
+
+  /** The function, which tells what it could not do: an error must not lose in silence what a person did. */
+  function guarded(listener) {
+    return (...given) => {
+      try {
+        return listener(...given);
+      } catch (error) {
+        const reason = `${pressedAt} ${error}`;
+        if (reason !== lost) tellBare("lost", String(error)); // once for each press
+        lost = reason;
+        return null;
+      }
+    };
+  }
+
+  const later = (work, afterMs) => setTimeout(guarded(work), afterMs);
+
+  /** Count what a person presses, whatever becomes of it. */
+  function countPress(event) {
+    if (event.isTrusted && !(event.type === "keydown" && MODIFIERS.has(event.key))) tellBare("pressed");
   }
 
   function numberOf(el) {
@@ -216,7 +249,7 @@
     if (under.el.isConnected) {
       under.covered = isCovered(under.el, event);
       // Menus take their options away at `mouseup`, which comes after this and before a click.
-      setTimeout(() => latest === under && !under.clicked && (under.covered || !under.el.isConnected) && takeForClicked(), 0);
+      later(() => latest === under && !under.clicked && (under.covered || !under.el.isConnected) && takeForClicked(), 0);
     } else {
       takeForClicked();
       clicked = under;
@@ -304,7 +337,7 @@
   function endPress(press, event) {
     if (press.sliders.length) {
       dragged = press.moved;
-      setTimeout(() => tellSliders(press) || (press.moved ? tellDrag(press, event) : askLater(press, "", 0)), DRAWN_MS);
+      later(() => tellSliders(press) || (press.moved ? tellDrag(press, event) : askLater(press, "", 0)), DRAWN_MS);
       latest = press.moved || press.sliders.some((each) => each.value !== slidTo(each.el)) ? null : latest;
       if (!latest) dragged = true;
     } else if (isDrag(press, event)) {
@@ -376,7 +409,7 @@
     const { el, seen } = other;
     // Where the page leaves it alone, the browser shows a menu of its own, which is no part of the page.
     const spot = spotOn(el, event);
-    setTimeout(() => event.defaultPrevented && tell("right_click", el, seen, spot), 0);
+    later(() => event.defaultPrevented && tell("right_click", el, seen, spot), 0);
   }
 
   /** Ask about a press of which nothing was told, if the page has changed: Python compares both pages.
@@ -386,7 +419,7 @@
   function askLater(press, button, afterMs = ASK_AFTER_MS) {
     unheard = { press, button };
     const mine = unheard;
-    setTimeout(() => unheard === mine && askNow(), afterMs);
+    later(() => unheard === mine && askNow(), afterMs);
   }
 
   function askNow() {
@@ -529,7 +562,7 @@
   function tick(el) {
     const under = { el, seen: before(el) };
     ticking = under;
-    setTimeout(() => {
+    later(() => {
       if (ticking !== under) return;
       ticking = null;
       if (inputType(el) === "radio" && el.checked) tell("tick", el, under.seen, { checked: true });
@@ -561,7 +594,7 @@
       const key = keyName(event.key);
       lastKey.tell = () => tell("key", el, seen, { key });
       // A click follows, unless the page does something else with the key, or the control is one of its own.
-      setTimeout(() => (event.defaultPrevented || !el.matches(NATIVE)) && lastKey?.el === el && lastKey.tell(), 0);
+      later(() => (event.defaultPrevented || !el.matches(NATIVE)) && lastKey?.el === el && lastKey.tell(), 0);
       return;
     }
     lastKey = null;
@@ -588,7 +621,7 @@
     const seen = look(el);
     if (certain) tell("key", el, seen, { key, focused: el !== document.body });
     // Other keys move carets and scroll, unless the page does something else with them.
-    else setTimeout(() => event.defaultPrevented && tell("key", el, seen, { key, focused: el !== document.body }), 0);
+    else later(() => event.defaultPrevented && tell("key", el, seen, { key, focused: el !== document.body }), 0);
   }
 
   /** Whether a list of choices is open that the keyboard leads through. */
@@ -599,13 +632,13 @@
     const seen = look(el);
     const focused = getComputedStyle(el).pointerEvents !== "none"; // else the focus leads to the field, not the pointer
     const more = { key: event.shiftKey ? "Shift+Tab" : "Tab", focused, time: clock() };
-    setTimeout(() => (!el.isConnected || !isOpened(el)) && tell("key", el, seen, more), DRAWN_MS);
+    later(() => (!el.isConnected || !isOpened(el)) && tell("key", el, seen, more), DRAWN_MS);
   }
 
   /** A button of which the page takes the key when it is let go: no click comes. */
   function keptFromClick(event) {
     const mine = lastKey;
-    if (mine?.tell && mine.key === event.key) setTimeout(() => event.defaultPrevented && lastKey === mine && mine.el.matches(NATIVE) && mine.tell(), 0);
+    if (mine?.tell && mine.key === event.key) later(() => event.defaultPrevented && lastKey === mine && mine.el.matches(NATIVE) && mine.tell(), 0);
   }
 
   /** A script took the key and wrote the text itself, without an event: masks and some editors do. */
@@ -618,7 +651,7 @@
     const changed = () => el.isConnected && textIn(el) !== value;
     const undone = undoes === true && isFormatted(el);
     if (changed()) tellTyped(el, false, undone);
-    else setTimeout(() => told === at && changed() && tellTyped(el, false, undone), DRAWN_MS);
+    else later(() => told === at && changed() && tellTyped(el, false, undone), DRAWN_MS);
   }
 
   /** Whether an editor holds more than one block, or marks: to write its text anew loses them. */
@@ -629,12 +662,12 @@
   /** Whether a field's event comes from a person, or from what fills fields for one: a password manager, a driver.
    *
    * Those dispatch events from a world of their own, whose code is not on the stack; a script of the page is. Below
-   * a listener that calls this, there are two calls.
+   * a listener that calls this, there are three calls.
    */
   function isGiven(event) {
     if (event.isTrusted) return true;
     const { stack } = new NativeError();
-    return NativeError.stackTraceLimit > 2 && typeof stack === "string" && stack.split("\n    at ").length === 3;
+    return NativeError.stackTraceLimit > 3 && typeof stack === "string" && stack.split("\n    at ").length === 4;
   }
 
   function beforeInput(event) {
@@ -690,10 +723,10 @@
       typing = { el, id: `${document_}-${count}`, seen: before(el), told: false, former };
     }
     typing.value = textIn(el);
-    tell("typed", el, typing.told && !undone ? null : typing.seen, { id: typing.id, value: typing.value, former: typing.former, undone });
+    tell("typed", el, typing.told && !undone ? null : typing.seen, { id: typing.id, value: typing.value, former: typing.former, undone, unread: typing.seen?.unread || "" });
     typing.told = true;
     const at = told;
-    if (!late) setTimeout(() => told === at && typing?.el === el && el.isConnected && isRewritten(typing.value, textIn(el)) && tellTyped(el, true), DRAWN_MS);
+    if (!late) later(() => told === at && typing?.el === el && el.isConnected && isRewritten(typing.value, textIn(el)) && tellTyped(el, true), DRAWN_MS);
   }
 
   /** Whether the only character of a field is gone: a page may have taken a code of several fields while it was there. */
@@ -752,6 +785,8 @@
     dragover: dragOver, drop: dropped, dragend: dragEnd, contextmenu: contextMenu, wheel: scrolled, scroll: scrolled, click, dblclick: doubleClick, keydown: keyDown, keyup: keyUp,
     beforeinput: beforeInput, input, change, blur,
   };
+  const GUARDED = Object.entries(LISTENERS).map(([kind, listener]) => [kind, guarded(listener)]);
+  const BEGINNINGS = ["DOMContentLoaded", "load", "focus"];
   function notePasswords(event) {
     if (event.type === "load") loaded = performance.now();
     badge();
@@ -759,23 +794,27 @@
     for (const el of document.querySelectorAll("input[type='password']")) passwords.add(el);
   }
 
+  const beginning = guarded(notePasswords);
+
   /** Listen, also once more: a listener that is there is not added again. */
   function listen() {
-    for (const [kind, listener] of Object.entries(LISTENERS)) {
+    for (const kind of ["pointerdown", "keydown"]) window.addEventListener(kind, countPress, { capture: true, passive: true });
+    for (const [kind, listener] of GUARDED) {
       window.addEventListener(kind, listener, { capture: true, passive: true });
     }
-    for (const kind of ["DOMContentLoaded", "load", "focus"]) {
-      window.addEventListener(kind, notePasswords, { capture: true });
+    for (const kind of BEGINNINGS) {
+      window.addEventListener(kind, beginning, { capture: true });
     }
   }
 
   function observe() {
     const attributeFilter = ["class", "style", "hidden"];
-    new MutationObserver(noteRevealed).observe(document, { subtree: true, childList: true, attributes: true, attributeOldValue: true, attributeFilter });
+    new MutationObserver(guarded(noteRevealed)).observe(document, { subtree: true, childList: true, attributes: true, attributeOldValue: true, attributeFilter });
   }
 
   listen();
   observe();
+  tellBare("listening");
   // `document.open` removes all listeners of the window: editors write their frames in this way.
   for (const name of ["open", "write", "writeln"]) {
     const own = Document.prototype[name];

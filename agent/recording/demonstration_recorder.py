@@ -33,7 +33,13 @@ from agent.recording.recorded_events import (
     parse_page_before_event,
     parse_recorded_event,
 )
-from agent.recording.recorded_problems import describe_unheard, find_problem, is_unheard_change
+from agent.recording.recorded_problems import (
+    describe_lost,
+    describe_unheard,
+    describe_unlistened,
+    find_problem,
+    is_unheard_change,
+)
 from agent.recording.recorded_side_effects import RecordedSideEffects, watch_dialog_answers
 from agent.recording.recorded_writes import RecordedWrites
 from agent.recording.session_redaction import redact_session_files
@@ -67,6 +73,7 @@ def recorder_source(marked: tuple[str, ...] = ()) -> str:
 @dataclass(slots=True)
 class _QueuedMessage:
     tab: int
+    what: RecordedEvent
     texts: list[str]
     order: int
 
@@ -104,6 +111,10 @@ class _RecordedTab:
     arrived: bool = False
     requested: bool = False
     """Whether a document was requested since the last navigation."""
+    address: str | None = None
+    """The last address of a website that it showed; None: it showed none."""
+    listens: bool = False
+    """Whether one of its documents told that the script listens."""
 
 
 @dataclass
@@ -116,6 +127,26 @@ class DemonstrationRecording:
     ignored: int = 0
     """Number of dropped actions without effect, such as clicks on an empty area."""
     problems: list[str] = field(default_factory=list)
+    presses: int = 0
+    """So many presses of buttons and keys were seen, whatever became of them."""
+    lost: int = 0
+    """So much that was done is not in `actions`, as the script failed or the page could not be read."""
+
+    @property
+    def done(self) -> int:
+        """The number of actions that a person did: opening an address and going back are navigations."""
+        return sum(action.what is not None for action in self.actions)
+
+    @property
+    def failure(self) -> str | None:
+        """Why it shows no task, or not all of it; None for a recording that has what was done."""
+        if self.lost:
+            return f"{self.lost} of what was pressed or typed could not be recorded"
+        if self.done:
+            return None
+        if self.presses:
+            return f"no action was recorded, although {self.presses} presses of buttons and keys were seen"
+        return "no action was recorded: no press of a button or key was seen"
 
 
 class DemonstrationRecorder:
@@ -160,6 +191,7 @@ class DemonstrationRecorder:
         self._worker: asyncio.Task[None] | None = None
         self._added = AddedTexts()
         self._order = 0
+        self._lost_ids: set[str] = set()
         self.closed = asyncio.Event()
         """Set when the last tab is closed."""
 
@@ -191,6 +223,10 @@ class DemonstrationRecorder:
         for action in self._merging.finish():
             self._final(action)
         self._flush(None)
+        for tab in self._tabs:
+            if tab.address is not None and not tab.listens:
+                self._ask(describe_unlistened(tab.address))
+        complete = complete and self.recording.failure is None
         self._writer.end_turn("success" if complete else "failure")
         self._writer.close(
             complete=complete, **({"problems": self.recording.problems} if self.recording.problems else {})
@@ -208,8 +244,21 @@ class DemonstrationRecorder:
 
     def _hear(self, source: dict[str, Any], texts: Any) -> None:
         tab = self._tab_of(source["page"])
-        if tab is not None and isinstance(texts, list) and len(texts) == 3:
-            self._put(_QueuedMessage(tab, [str(each) for each in texts], self._next()))
+        if tab is None or not isinstance(texts, list) or len(texts) != 3:
+            return
+        texts = [str(each) for each in texts]
+        try:
+            what = parse_recorded_event(texts)
+        except ValueError:
+            return  # a page called the binding itself
+        if what.kind == "listening":
+            self._tabs[tab].listens = True
+        elif what.kind == "pressed":
+            self.recording.presses += 1
+        elif what.kind == "lost":
+            self._lose(describe_lost(what))
+        else:
+            self._put(_QueuedMessage(tab, what, texts, self._next()))
 
     def _opened(self, page: Page) -> None:
         if self._tab_of(page) is not None:
@@ -222,6 +271,8 @@ class DemonstrationRecorder:
         def moved(frame: Frame) -> None:
             if frame == page.main_frame:
                 at, known = time.time() * 1000, self._tabs[tab]
+                if frame.url.startswith(("http://", "https://")):
+                    known.address = frame.url
                 loaded, known.requested = known.requested, False
                 since = at - known.acted_at
                 if loaded:
@@ -280,10 +331,12 @@ class DemonstrationRecorder:
                 self._queue.task_done()
 
     async def _heard(self, item: _QueuedMessage) -> None:
-        try:
-            what = parse_recorded_event(item.texts)
-        except ValueError:
-            return  # a page called the binding itself
+        what = item.what
+        if what.unread:
+            if what.id is None or what.id not in self._lost_ids:
+                self._lose(describe_lost(what))
+            self._lost_ids |= {what.id} if what.id is not None else set()
+            return
         seen = await asyncio.to_thread(parse_page_before_event, what, item.texts)
         if what.kind == "unheard":
             if seen is not None and is_unheard_change(seen):
@@ -353,6 +406,10 @@ class DemonstrationRecorder:
     def _ask(self, problem: str) -> None:
         self.recording.problems.append(problem)
         self._on_problem(problem)
+
+    def _lose(self, problem: str) -> None:
+        self.recording.lost += 1
+        self._ask(problem)
 
     def _add(self, action: RecordedAction) -> None:
         for final in self._merging.add(action):

@@ -30,8 +30,12 @@ RecordedEventKind = Literal[
     "uploaded",
     "key",
     "unheard",
+    "listening",
+    "pressed",
+    "lost",
 ]
-"""`unheard`: a press of which nothing else was told."""
+"""`unheard`: a press of which nothing else was told. The last three are no actions and come without a page: a document
+listens, a button or key was pressed (whatever becomes of it), and the script failed on what a person did."""
 _MARK = re.compile(rf' {PLACE_ATTRIBUTE}=(?:"|&(?:amp;)*quot;)0(?:"|&(?:amp;)*quot;)')
 
 
@@ -89,6 +93,8 @@ class RecordedEvent(BaseModel):
     """The page after a press of which nothing was told."""
     button: str = ""
     """What it was pressed with, if not with the left button."""
+    unread: str = ""
+    """Why the page before it could not be read, or why the script failed; empty where neither is so."""
     signs: str | None = None
     """The signs of a refusal that the page showed before (`agent.page.page_refusals`), as JSON."""
 

@@ -27,6 +27,19 @@ def find_problem(what: RecordedEvent, seen: PageBeforeEvent) -> str | None:
     return None
 
 
+def describe_lost(what: RecordedEvent) -> str:
+    """Return the sentence about what a person did and the recording does not have."""
+    if what.kind == "lost":
+        return f"something was pressed or typed on {what.url} and is not in the recording: {what.unread}"
+    on = "" if what.tag is None else f" on <{what.tag}>"
+    return f"{what.kind}{on} is not in the recording, as the page {what.url} could not be read: {what.unread}"
+
+
+def describe_unlistened(url: str) -> str:
+    """Return the sentence about a tab that never told that it listens."""
+    return f"the recorder could not listen in the tab with {url}: what was done there is not in the recording"
+
+
 def is_unheard_change(seen: PageBeforeEvent) -> bool:
     """Whether words or controls of the page changed with a press of which nothing was told."""
     if seen.after is None:

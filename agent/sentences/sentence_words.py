@@ -95,6 +95,11 @@ _POLITE = (
 _ENDING = frozenset([".", "!", "?", "please", "now", "thanks"])
 
 
+def is_verb(word: str) -> bool:
+    """Whether a word is one of the verbs that say the same as others."""
+    return word.casefold() in _SAYING
+
+
 def stem(word: str) -> str:
     """Return the word in lower case without the plural's ending.
 

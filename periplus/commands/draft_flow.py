@@ -10,6 +10,7 @@ import typer
 from rich.markup import escape
 
 from agent.inferencer import InferenceFailed
+from agent.sentences.goal_sentences import list_requests
 from kb_schema import KnowledgeBase
 from kb_schema.presentation_flows import PresentationFlow
 from kb_schema.text_similarity import is_destructive
@@ -27,10 +28,13 @@ from periplus.demos.narration_wording import reword_narration
 from periplus.errors import UserError
 from periplus.foreign_input import read_foreign
 from periplus.language_model import load_inferencer
+from periplus.runs.sentence_tasks import find_meaning
 from periplus.store_selection import ArangoUrl, MongoUrl, open_selected_stores
 from periplus.terminal.command_console import CommandConsole
 from periplus.website_selection import list_websites, select_website
 
+MOST_NAMED = 12
+"""Tasks that are named where none fits the goal."""
 MOST_MENTIONS = 2
 """Screens of the goal that the tour shows first if no task fits."""
 HEAD = """\
@@ -152,23 +156,34 @@ def _make_flow_id(website_id: str, goal: str | None) -> str:
 
 
 def _find_work(knowledge: KnowledgeBase, goal: str | None) -> tuple[str | None, list[str]]:
-    """Return the task or workflow that fits the goal best, or None; and the screens that do.
+    """Return the task or workflow that the goal means, or None; and the screens that fit it.
 
-    What deletes or pays is shown only if the goal says that it does.
+    What deletes or pays is shown only if the goal says that it does. Raises `UserError` if several may be meant.
     """
     if not goal:
         return None, []
-    index = SearchIndex(knowledge)
-    signing_in = knowledge.website.login_task_id
-    hits = index.hits(goal, 5, kinds=("task", "workflow")).hits
-    work = [
-        each.id
-        for each in hits
-        if each.id != signing_in and (is_destructive(goal) or not _deletes(knowledge, each.id))
-    ]
-    if work:
-        return work[0], []
-    return None, [hit.id for hit in index.hits(goal, MOST_MENTIONS, kinds=("screen",)).hits]
+    for request in list_requests(goal):
+        meaning = find_meaning(request, knowledge)
+        found = [
+            each.task_id
+            for each in ((meaning.task,) if meaning.task is not None else meaning.similar)
+            if each.task_id != knowledge.website.login_task_id
+            and (is_destructive(request) or not _deletes(knowledge, each.task_id))
+        ]
+        if len(found) > 1:
+            names = ", ".join(_name_of(knowledge, each) for each in found)
+            raise UserError(
+                f"the goal may mean more than one task: {names}", fix="use the words of one name in --goal"
+            )
+        if found:
+            return found[0], []
+    hits = SearchIndex(knowledge).hits(goal, MOST_MENTIONS, kinds=("screen",)).hits
+    return None, [hit.id for hit in hits]
+
+
+def _name_of(knowledge: KnowledgeBase, work_id: str) -> str:
+    work = knowledge.tasks.get(work_id) or knowledge.workflows.get(work_id)
+    return repr(work.name if work is not None and work.name else work_id)
 
 
 def _deletes(knowledge: KnowledgeBase, work_id: str) -> bool:
@@ -223,9 +238,14 @@ def _list_given_inputs(flow: PresentationFlow, knowledge: KnowledgeBase, work: s
 
 def _print_notes(knowledge: KnowledgeBase, goal: str | None, work: str | None) -> None:
     if goal and work is None:
+        login = knowledge.website.login_task_id
+        named = [
+            _name_of(knowledge, each) for each in (*knowledge.workflows, *knowledge.tasks) if each != login
+        ]
+        there = f"; there are: {', '.join(named[:MOST_NAMED])}" if named else ""
         console.print(
             "[yellow]no task or workflow fits the goal[/]: the tour shows the screens of the goal first; record the "
-            "task with `periplus record`, then draft again",
+            f"task with `periplus record`, or use the words of a task, then draft again{escape(there)}",
             soft_wrap=True, highlight=False,
         )  # fmt: skip
     shown = knowledge.tasks.get(work or "") or knowledge.workflows.get(work or "")

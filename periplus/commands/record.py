@@ -75,7 +75,8 @@ def record(
     storage_state: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="A Playwright storage state (cookies and local storage) to start with."
+            metavar="FILE",
+            help="A Playwright storage state (cookies, local storage, IndexedDB) to start with.",
         ),
     ] = None,
     check: Annotated[
@@ -138,14 +139,14 @@ def record(
         _record(url, name, folder, console, chosen, check=check, secrets=secret or ())
     )
     _print_recording(console, recording)
-    if recording.actions:
+    if recording.done:
         asyncio.run(
             _add_recorded_website(console, open_selected_stores(mongodb_url, arangodb_url), website, url)
         )
     if replayed is not None:
         _print_replay(console, replayed)
-        if not replayed.succeeded:
-            raise typer.Exit(ExitCode.FAILED)
+    if recording.failure is not None or (replayed is not None and not replayed.succeeded):
+        raise typer.Exit(ExitCode.FAILED)
 
 
 def _slugify(name: str) -> str:
@@ -211,7 +212,7 @@ async def _record(
         finally:
             recording = await recorder.finish(complete=complete)
         await close_context(context)
-        check = check and complete
+        check = check and complete and recording.failure is None
         if not check or browser is None or not is_alive(browser):
             return recording, None if not check else await _replay_recording(recording, storage)
         return recording, await _replay_in_browser(browser, recording, storage)
@@ -262,16 +263,29 @@ def _describe_drop(drop: DropPlace) -> str:
 
 def _print_recording(console: Console, recording: DemonstrationRecording) -> None:
     secret = sum(action.secret is not None for action in recording.actions)
+    navigations, failure = len(recording.actions) - recording.done, recording.failure
     told = [
-        f"{len(recording.actions)} actions",
+        f"actions: {recording.done}, navigations: {navigations}, presses of buttons and keys seen: {recording.presses}",
         *([f"{secret} with a secret that was not stored"] if secret else []),
         *([f"{recording.ignored} without a target, left out"] if recording.ignored else []),
     ]
+    color = "green" if failure is None else "red"
     console.print(
-        f"[green]{escape(str(recording.folder))}[/]: {', '.join(told)}", soft_wrap=True, highlight=False
+        f"[{color}]{escape(str(recording.folder))}[/]: {', '.join(told)}", soft_wrap=True, highlight=False
     )
     for problem in recording.problems:
         console.print(f"  [yellow]{escape(problem)}[/]", soft_wrap=True, highlight=False)
+    if failure is not None:
+        fix = (
+            "the lines above say what is missing"
+            if recording.lost
+            else "do the task in the tab that `record` opened, then close it"
+        )
+        console.print(
+            f"[red]not a recording of a task[/]: {escape(failure)}\n  -> {fix}",
+            soft_wrap=True,
+            highlight=False,
+        )
 
 
 async def _add_recorded_website(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from importlib import import_module
@@ -42,6 +44,7 @@ from periplus.terminal.command_console import CommandConsole
 from periplus.website_selection import list_websites, select_website
 
 if TYPE_CHECKING:
+    from kb_schema.explorations import Danger
     from kb_schema.read_backs import ReadBackStatus
     from kb_schema.run_records import RunResult
     from kb_store import Stores
@@ -120,7 +123,8 @@ def run(
             metavar="NAME",
             help="With a sentence and a model: allow what the sentence does not imply, or what does harm: the words of a"
             " control, [bold]deletes[/], [bold]pays[/], [bold]sends[/], [bold]signs_out[/], [bold]values[/] or"
-            " [bold]repeats[/]; may be repeated.",
+            " [bold]repeats[/]. With a drafted task: agree to the browser's question after the press of a control that"
+            " deletes or pays. May be repeated.",
         ),
     ] = None,
     teach: Annotated[
@@ -259,11 +263,12 @@ def run(
         asked = asked.meaning(choice)
         if not plan:
             confirm_sentence(choice, asked.values, console, yes=yes)
-    elif allow or teach is not None:
+    elif teach is not None:
         raise UserError(
-            "--allow and --teach are for sentences",
-            fix="leave them out, or give a sentence instead of a task's id",
+            "--teach is for sentences", fix="leave it out, or give a sentence instead of a task's id"
         )
+    elif allow:
+        asked = replace(asked, allowed=_check_deeds(allow))
     if plan and asked.job is not None:
         console.print(asked.job.plan.describe(), soft_wrap=True, highlight=False, markup=False)
         return
@@ -324,6 +329,19 @@ def _parse_happened(happened: bool | None) -> ReadBackStatus | None:
     from kb_schema.read_backs import ReadBackStatus  # noqa: PLC0415 - decision 0140
 
     return ReadBackStatus.HAPPENED if happened else ReadBackStatus.DID_NOT_HAPPEN
+
+
+def _check_deeds(allow: Sequence[str]) -> frozenset[Danger]:
+    """Return the deeds that a drafted task may do although the page asks. Raises `UserError` for other names."""
+    from agent.execution.effects.pressed_questions import ASKED  # noqa: PLC0415 - decision 0140
+
+    unknown = sorted({*allow} - ASKED)
+    if unknown:
+        raise UserError(
+            f"--allow {unknown[0]} is for sentences with a model",
+            fix=f"give a sentence instead of a task's id; with a task it is one of: {', '.join(sorted(ASKED))}",
+        )
+    return frozenset(each for each in ASKED if each in allow)
 
 
 def _check(asked: RunOptions) -> None:

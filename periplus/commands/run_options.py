@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from agent.inferencer import ModelInferencer
+    from kb_schema.explorations import Danger
     from kb_schema.objectives import Objective
     from kb_schema.read_backs import ReadBackStatus
     from kb_store import Stores
@@ -42,6 +43,8 @@ class RunOptions:
     page_text: bool | None = None
     pictures: bool = True
     trace: bool = False
+    allowed: frozenset[Danger] = frozenset()
+    """Deeds that a task's controls may do although the page asks first."""
     opened: ModelInferencer | None = None
     """The model, if it was asked for a plan already: the run has one budget."""
     job: SentenceJob | None = None

@@ -79,7 +79,9 @@ async def _build_run_request(asked: RunOptions, stores: Stores, runs: RunStore) 
             decided=asked.decided,
             goal=asked.goal,
         )
-        return replace(resumed, step_timeout_s=asked.step_timeout_s, objective=asked.objective)
+        return replace(
+            resumed, step_timeout_s=asked.step_timeout_s, objective=asked.objective, allowed=asked.allowed
+        )
     known = await list_websites(stores)
     website_id = select_website(asked.website, known)
     return TaskRunRequest(
@@ -90,6 +92,7 @@ async def _build_run_request(asked: RunOptions, stores: Stores, runs: RunStore) 
         values=asked.values,
         step_timeout_s=asked.step_timeout_s,
         objective=asked.objective,
+        allowed=asked.allowed,
         job=asked.job,
     )
 

@@ -37,7 +37,8 @@ def snapshot(
     storage_state: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="A Playwright storage state (cookies and local storage) to start with."
+            metavar="FILE",
+            help="A Playwright storage state (cookies, local storage, IndexedDB) to start with.",
         ),
     ] = None,
     headed: Annotated[

@@ -315,10 +315,11 @@ def verify(
         check_pytest_available("--prove" if batch.prove == "always" else "--reset", tests=batch.tests)
     check_worker_support(batch)
     wanted = read_requested_requirements(batch, CommandConsole(stderr=True))
-    check_runnable(batch, wanted)
+    given = parse_inputs(inputs or [])
+    check_runnable(batch, wanted, given)
     prepare_output_folder(Path(batch.out))
     keep_batch(batch, data_dir)
-    run = VerificationRun(batch, wanted, console, parse_inputs(inputs or []), accepted, ask=ask)
+    run = VerificationRun(batch, wanted, console, given, accepted, ask=ask)
     result = asyncio.run(run.done())
     print_verification_result(batch, result, console, as_json=as_json)
     if result.stopped is not None:

@@ -22,6 +22,7 @@ from loaders.files.folder_reader import read_knowledge_folder
 from periplus.demos.website_demo import WebsiteDemo, load_website_demo
 from periplus.errors import UserError
 from periplus.run_store_adapters import open_run_store
+from periplus.runs.input_names import check_inputs_used
 from periplus.seed_sites.seed_manifests import Seed
 from periplus.seed_sites.site_process import start_seed_site
 from periplus.session_setup import BrowserOptions, start_browser
@@ -136,6 +137,9 @@ async def _open_website(
     async with AsyncExitStack() as stack:
         stores = await stack.enter_async_context(_open_stores(settings))
         knowledge, wanted = await load_website_demo(demo, stores, flow)
+        if not demo.sign_in_form:  # else the names are those of its fields, too
+            works = {each.task_id for each in wanted.segments if each.task_id is not None}
+            await check_inputs_used(stores, demo.website_id, works, demo.values)
         browser = await stack.enter_async_context(start_browser(options=settings.browser_options()))
         base_url = settings.base_url or knowledge.website.base_url
         storage = await demo.sign_in(browser, base_url)

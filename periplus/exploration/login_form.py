@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from playwright.async_api import Browser, Page, StorageState
 from playwright.async_api import Error as PlaywrightError
 
+from agent.browser.storage_state import save_session
 from agent.dangers.danger_addresses import find_danger_in_address
 from agent.dangers.danger_words import HARM
 from agent.exploration.pages.page_observation import PageObservation, list_offers, observe_page
@@ -64,7 +65,7 @@ async def sign_in_by_form(browser: Browser, url: str, inputs: Mapping[str, str])
                 "signing in failed: the website still asks for the password",
                 fix="check the values of --input",
             )
-        return await context.storage_state()
+        return await save_session(context)
 
 
 async def _go_to_form(

@@ -35,6 +35,7 @@ ENDED = {
     "depth": "the limit of steps from the start page was reached (--depth)",
     "time": "the time limit was reached (--time)",
     "stopped": "it was stopped",
+    "signed_out": "the website signed out, and signing in again failed",
     None: "it was interrupted",
 }
 """Why an exploration ended -> the same in words."""

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from playwright.async_api import Browser, BrowserContext, StorageState
 
+from agent.browser.storage_state import save_session
 from agent.redaction import Secrets
 from agent.run_context import InputProvider
 from kb_schema.secret_fields import is_secret_name
@@ -88,7 +89,7 @@ async def sign_in_by_task(
         async def keeping(storage: StorageState | None) -> AsyncIterator[BrowserContext]:
             async with open_fresh_context(browser, storage) as context:
                 yield context
-                kept.append(await context.storage_state())
+                kept.append(await save_session(context))
 
         errand = TaskRunRequest(website_id, asked.task_id, base_url=asked.base_url, values=asked.inputs)
         result = await execute_task_run(errand, TaskRunResources(stores, runs, keeping, folder, asker=asker))

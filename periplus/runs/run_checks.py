@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from agent.errors import AgentError, InputMissing, UnknownToKnowledge
@@ -10,7 +9,6 @@ from agent.execution.values.input_resolution import check_required_inputs
 from agent.execution.workflow_runner import find_workflow
 from agent.knowledge_client import KnowledgeClient
 from agent.run_context import InputProvider, RunContext
-from kb_schema.documents import did_you_mean
 from kb_schema.tasks import Task
 from kb_schema.websites import Website
 from kb_schema.workflows import Workflow
@@ -18,6 +16,7 @@ from kb_store import Stores
 from periplus.agent_failures import to_user_error
 from periplus.errors import UserError
 from periplus.knowledge_server import connect_knowledge_client
+from periplus.runs.input_names import check_inputs_used
 from periplus.runs.task_runs import TaskRunRequest
 from periplus.secret_names import check_no_secret_names
 from periplus.vault_setup import open_vault
@@ -44,9 +43,11 @@ async def check_run_request(
         try:
             if run_request.goal is not None:
                 await knowledge.screen(run_request.goal)
-            if run_request.task_id is not None:
+            if run_request.task_id is None:
+                await check_inputs_used(stores, run_request.website_id, (), run_request.values)
+            else:
                 work = await _find_work(knowledge, run_request.task_id)
-                await _check_input_names(knowledge, work, run_request.values, website)
+                await check_inputs_used(stores, run_request.website_id, (work.local_id,), run_request.values)
                 if asker is None:
                     await check_required_inputs(work.local_id, work.io_spec, run_request.values, context)
                 answers = await _complete_sign_in(knowledge, work, run_request, context, asker)
@@ -112,19 +113,3 @@ async def _find_website(knowledge: KnowledgeClient) -> Website:
 
 async def _find_work(knowledge: KnowledgeClient, task_id: str) -> Task | Workflow:
     return await find_workflow(knowledge, task_id) or await knowledge.task(task_id)
-
-
-async def _check_input_names(
-    knowledge: KnowledgeClient, work: Task | Workflow, values: Mapping[str, object], website: Website
-) -> None:
-    """Raise `UserError` for a value whose name is nearly the name of an input; other names may be facts."""
-    own = {spec.name for spec in work.io_spec.inputs}
-    others = values.keys() - own - website.global_context.keys()
-    if not others:
-        return
-    summaries = await knowledge.tasks()
-    known = own | {name for each in summaries for name in (*each.required_inputs, *each.optional_inputs)}
-    for name in sorted(others - known):
-        meant = did_you_mean(name, sorted(own)) or did_you_mean(name, sorted(known))
-        if meant:
-            raise UserError(f"no task has an input {name!r}", fix=meant)

@@ -33,7 +33,7 @@ from agent.run_records.run_log import RunLog, build_task_ending
 from agent.run_records.session_trace import SessionTrace
 from agent.run_records.step_picture_recorder import StepPictureRecorder
 from agent.session import Session
-from kb_schema.documents import did_you_mean
+from kb_schema.explorations import Danger
 from kb_schema.io_specs import IoSpec
 from kb_schema.objectives import Objective
 from kb_schema.read_backs import ReadBackStatus
@@ -107,6 +107,8 @@ class TaskRunRequest:
     """How long each step may wait for its element; None: as the knowledge and the settings say."""
     objective: Objective | None = None
     """By what paths are chosen; None: as the tasks and the settings say."""
+    allowed: frozenset[Danger] = frozenset()
+    """Deeds whose question by the browser is agreed to, after the press of a control that does them."""
     storage: JsonValue = None
     """The initial storage state, unless the checkpoint has one."""
     job: SentenceJob | None = None
@@ -215,7 +217,7 @@ async def execute_task_run(run_request: TaskRunRequest, resources: TaskRunResour
             else:
                 resources.model.redact = session.context.redact
         session.download_folder, session.upload_folder = resources.folder / DOWNLOADS, resources.uploads
-        session.most_download_mb = load_settings().max_download
+        session.context.allowed, session.most_download_mb = run_request.allowed, load_settings().max_download
         trace = SessionTrace(
             resources.folder / SESSION,
             website_id=run_request.website_id,
@@ -229,7 +231,7 @@ async def execute_task_run(run_request: TaskRunRequest, resources: TaskRunResour
         playwright_trace = await _start_playwright_trace(resources, browser, session)
         ended, error = False, None
         try:
-            await _check_known(run_request, session, resources.note)
+            await _check_known(run_request, session)
             record = record_run(
                 nullcontext(resources.runs), session, kind=run_request.kind, subject=run_request.subject
             )
@@ -316,24 +318,12 @@ async def _load_checkpoint(run_request: TaskRunRequest, runs: RunStore) -> Check
     return CheckpointState.model_validate(kept.state)
 
 
-async def _check_known(run_request: TaskRunRequest, session: Session, note: Callable[[str], None]) -> None:
-    """Raise `UnknownToKnowledge` before anything is recorded or done; warn about unused inputs."""
+async def _check_known(run_request: TaskRunRequest, session: Session) -> None:
+    """Raise `UnknownToKnowledge` before anything is recorded or done."""
     if run_request.goal is not None:
         await session.knowledge.screen(run_request.goal)
-    if run_request.task_id is None:
-        return
-    work = await find_workflow(session.knowledge, run_request.task_id) or await session.knowledge.task(
-        run_request.task_id
-    )
-    own = {spec.name for spec in work.io_spec.inputs}
-    others = run_request.values.keys() - own - session.website.global_context.keys()
-    if others:
-        summaries = await session.knowledge.tasks()
-        known = {name for each in summaries for name in (*each.required_inputs, *each.optional_inputs)}
-        for name in sorted(others - known):
-            note(
-                f"no task has an input {name!r}; {did_you_mean(name, sorted(own | known)) or 'is it misspelt?'}"
-            )
+    if run_request.task_id is not None and not await find_workflow(session.knowledge, run_request.task_id):
+        await session.knowledge.task(run_request.task_id)
 
 
 def _select_task_inputs(io_spec: IoSpec, values: Mapping[str, object]) -> dict[str, object]:

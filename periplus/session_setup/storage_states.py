@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from playwright.async_api import Browser, BrowserContext, Route, StorageState
+from playwright.async_api import Browser, BrowserContext, Page, Route, StorageState
 from playwright.async_api import Error as PlaywrightError
 
-from agent.browser.storage_state import read_local_storage
+from agent.browser.storage_state import read_local_storage, save_whole_session
 from kb_schema.url_patterns import origin_of
 from periplus.errors import UserError
 
@@ -32,9 +32,9 @@ def read_storage_state_file(file: Path) -> StorageState:
 
 
 async def copy_session(browser: Browser, urls: Iterable[str]) -> StorageState:
-    """Return the cookies and the local storage that a given browser has for these addresses, and nothing else of it.
+    """Return the cookies, local storage and IndexedDB that a given browser has for these addresses, and nothing else of it.
 
-    Session storage is not copied. Nothing is requested: the local storage is read in a tab with an empty page, which is
+    Session storage is not copied. Nothing is requested: the storage is read in tabs with an empty page, which are
     closed. Raises `UserError` if the browser has no window or is gone.
     """
     wanted = list(dict.fromkeys(urls))
@@ -43,11 +43,7 @@ async def copy_session(browser: Browser, urls: Iterable[str]) -> StorageState:
     context = browser.contexts[0]
     try:
         cookies = await context.cookies(wanted)
-        origins = [
-            found
-            for origin in dict.fromkeys(map(origin_of, wanted))
-            if (found := await _read_origin(context, origin))["localStorage"]
-        ]
+        origins = await _read_origins(context, list(dict.fromkeys(map(origin_of, wanted))))
     except PlaywrightError as exc:
         raise UserError(
             f"the session of the given browser cannot be read: {exc.message.splitlines()[0]}",
@@ -56,14 +52,24 @@ async def copy_session(browser: Browser, urls: Iterable[str]) -> StorageState:
     return cast("StorageState", {"cookies": cookies, "origins": origins})
 
 
-async def _read_origin(context: BrowserContext, origin: str) -> dict[str, Any]:
-    page = await context.new_page()
+async def _read_origins(context: BrowserContext, origins: Sequence[str]) -> list[dict[str, Any]]:
+    """Return what the context has of these origins; without IndexedDB if that cannot be read."""
+    pages: list[Page] = []
     try:
-        await page.route("**/*", _answer_with_nothing)
-        await page.goto(f"{origin}/")
-        return await read_local_storage(page)
+        for origin in origins:
+            pages.append(await context.new_page())
+            await pages[-1].route("**/*", _answer_with_nothing)
+            await pages[-1].goto(f"{origin}/")
+        # The driver reads the origins that were opened since it was connected: of the person's tabs, none else.
+        whole = await save_whole_session(context)
+        if whole is None:
+            found = [await read_local_storage(page) for page in pages]
+        else:
+            found = [dict(each) for each in whole.get("origins", []) if each.get("origin") in origins]
+        return [each for each in found if each["localStorage"] or each.get("indexedDB")]
     finally:
-        await page.close()
+        for page in pages:
+            await page.close()
 
 
 async def _answer_with_nothing(route: Route) -> None:

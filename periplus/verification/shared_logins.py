@@ -15,6 +15,7 @@ from itertools import count
 
 from playwright.async_api import Browser, StorageState
 
+from agent.browser.storage_state import save_session
 from agent.verification.graph.phase_page import make_unique_word
 from agent.verification.page_checks import VerificationTimeouts, build_plan, open_verification_page
 from kb_schema.verification import Requirement, VerificationPlan
@@ -131,7 +132,7 @@ class SharedLogins:
                     f" {lost.reason}",
                     fix=f"verify it alone: --only {requirement.req_id}",
                 )
-            return SharedLogin(requirement.req_id, await page.context.storage_state(), plan)
+            return SharedLogin(requirement.req_id, await save_session(page.context), plan)
 
     async def _sign_in_by_task(
         self, task_id: str, base_url: str, website_id: str, secrets: Mapping[str, str]
@@ -147,7 +148,7 @@ class SharedLogins:
                 ) as session,
             ):
                 done = await run_login_task(session, task_id)
-                storage = await context.storage_state()
+                storage = await save_session(context)
                 values = {each: str(value) for each, value in session.context.global_values.items()}
                 for each in {each.secret for each in done if each.secret} - values.keys():
                     found = await session.context.vault.secret(each) if session.context.vault else None
@@ -170,7 +171,7 @@ class SharedLogins:
             ) as page:
                 plan = await build_login_plan(page, task_id, kept, base_url, variables)
                 if not isinstance(plan, str):
-                    return SharedLogin(task_id, await page.context.storage_state(), plan)
+                    return SharedLogin(task_id, await save_session(page.context), plan)
                 reason = plan
         return SharedLogin(task_id, storage, None, f"no fixture signs in by {task_id!r}: {reason}")
 

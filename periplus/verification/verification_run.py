@@ -8,7 +8,7 @@ import asyncio
 import json
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import cast
@@ -137,15 +137,15 @@ def check_worker_support(batch: VerificationBatch) -> None:
     choose_store_addresses(workers)
 
 
-def check_runnable(batch: VerificationBatch, wanted: list[Requirement]) -> None:
-    """Raises `UserError` if no site is given, a secret has no value or a login is unknown, before anything is
-    started.
+def check_runnable(batch: VerificationBatch, wanted: list[Requirement], given: Mapping[str, object]) -> None:
+    """Raises `UserError` if no site is given, a secret has no value, or a login or an input of it is unknown, before
+    anything is started. `given`: inputs.
     """
     if batch.seed is None:
         for each in wanted:
             resolve_requirement_url(each, batch.base_url)
     find_secrets(tuple(wanted))
-    asyncio.run(check_logins_known(batch, wanted))
+    asyncio.run(check_logins_known(batch, wanted, given))
 
 
 async def read_batch_requirements(batch: VerificationBatch) -> list[Requirement]:

@@ -153,7 +153,7 @@ def test_run_prints_its_result_as_json_and_tells_by_its_exit_code(site, tmp_path
     ("arguments", "words"),
     [
         (["register_boat"], ["needs the input 'boat_name'", "-> give it with --input boat_name=VALUE"]),
-        (["register_boat", "-i", "boat_nam=Skua"], ["no task has an input 'boat_nam'", '-> did you mean "boat_name"?']),
+        (["register_boat", "-i", "boat_nam=Skua"], ["register_boat has no input 'boat_nam'", '-> did you mean "boat_name"?']),
         (["registr_boat", "-i", "boat_name=Skua"], ["no task 'registr_boat'", '-> did you mean "register_boat"?']),
         (["nope"], ["no task 'nope'", "-> known: cast_off_all, cast_off_one, register_boat"]),
         (["--goal", "nope"], ["no screen 'nope'", "-> known: "]),

@@ -47,7 +47,7 @@ async def test_mistakes_of_a_call_are_told_with_what_to_do(store, base_url, page
             await site.run("registr_boat", boat_name="Skua")
         with pytest.raises(UserError, match="needs the input 'boat_name'"):
             await site.run("register_boat")
-        with pytest.raises(UserError, match="no task has an input 'boat_nam'"):
+        with pytest.raises(UserError, match="register_boat has no input 'boat_nam'"):
             await site.run("register_boat", boat_nam="Skua")
         with pytest.raises(UserError, match="no screen 'nope'"):
             await site.go_to("nope")

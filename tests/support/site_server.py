@@ -28,6 +28,7 @@ class Answered:
     status: int = 200
     location: str | None = None
     kind: str = "text/html"
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -60,6 +61,8 @@ def running_site(answer: Callable[[Asked], Answered]) -> Iterator[RunningSite]:
             if made.location:
                 self.send_header("Location", made.location)
             self.send_header("Content-Type", f"{made.kind}; charset=utf-8")
+            for name, value in made.headers.items():
+                self.send_header(name, value)
             self.send_header("Content-Length", str(len(told)))
             self.end_headers()
             self.wfile.write(told)

@@ -81,7 +81,7 @@ async def open_visitor(browser: Browser, url: str, account: Mapping[str, str]) -
 
 async def visit(page: Page, url: str) -> int:
     """Open an address and wait until the page has settled; return its status, 0 if it cannot be opened."""
-    with PageIdleWait(page) as wait:
+    with PageIdleWait(page, set()) as wait:
         try:
             answer = await page.goto(url, wait_until="commit")
         except PlaywrightError:

@@ -12,10 +12,11 @@ from playwright.async_api import Error as PlaywrightError
 
 from agent.errors import StepFailed, UnauthoredSideEffect
 from agent.events import DialogAnswered
+from agent.execution.effects.pressed_questions import PressedQuestion
 from agent.page.download_saving import DownloadGuard, DownloadTooLarge
 from agent.page.page_side_effects import ExpectedSideEffects, PageSideEffects, SideEffectKind, watch_page
 from kb_schema import action_types
-from kb_schema.action_calls import ActionCall
+from kb_schema.action_calls import ActionCall, DialogAnswer
 from kb_schema.url_patterns import origin_of
 
 if TYPE_CHECKING:
@@ -48,12 +49,17 @@ class SideEffects:
         """Pages from which tabs were followed, the latest last."""
         self._may_lead = False
         """Whether the last action may open something."""
+        self._question: PressedQuestion | None = None
+        self.agreed: list[str] = []
+        """The questions of the page that were agreed to as the person allowed, since the list was last emptied."""
         self._guard: DownloadGuard | None = None
         """Of the download that the present action begins."""
         watch_page(session.page)
 
-    def expect(self, call: ActionCall) -> None:
+    def expect(self, call: ActionCall, question: PressedQuestion | None = None) -> None:
         """Prepare for an action; return to the opener if a followed tab was closed.
+
+        `question`: what the page may ask, if the call does not say how it is answered.
 
         Raises `UnauthoredSideEffect` for a late side effect of the action before.
         """
@@ -68,9 +74,13 @@ class SideEffects:
         if call.download is not None:
             self._guard = DownloadGuard(session.page, session.most_download_mb)
             self._guard.start()
-        self._here().expect(
+        own, here = call.on_dialog, self._here()
+        if self._question is not None or question is not None:
+            here.object_to = (lambda _text: None) if question is None else question.object_to
+        self._question = question
+        here.expect(
             ExpectedSideEffects(
-                dialog=call.on_dialog,
+                dialog=own if question is None else DialogAnswer(accept=True),
                 new_tab=call.new_tab,
                 download=call.download is not None,
                 file=call.canonical_type == "upload_file",
@@ -110,6 +120,8 @@ class SideEffects:
             self._may_lead = False  # the inner steps have waited already
         for dialog in came.answered_dialogs:
             self._session.bus.tell(DialogAnswered(dialog.kind, dialog.message, dialog.accepted))
+            if self._question is not None and dialog.accepted and dialog.kind == "confirm":
+                self.agreed.append(dialog.message)
         came.answered_dialogs.clear()
         self._raise_refused()
         self._session.check_origin()
@@ -141,7 +153,10 @@ class SideEffects:
         foreign = self._foreign(first.url)
         reason = f"; {foreign} is not an origin of the website" if foreign else ""
         what = self._session.context.redact(first.what)
-        raise UnauthoredSideEffect(f"the page {what}{reason}", kind=first.kind, hint=_HINTS[first.kind])
+        hint = _HINTS[first.kind]
+        if first.kind == "dialog" and self._question is not None:
+            hint = f"if that is meant, allow what it does with --allow; or {hint}"
+        raise UnauthoredSideEffect(f"the page {what}{reason}", kind=first.kind, hint=hint)
 
     async def _grace_s(self) -> float:
         """Longer if the pressed link promises a tab or download: a tab is only reported after its first

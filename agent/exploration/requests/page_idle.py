@@ -1,7 +1,8 @@
 """Waits until a page has settled after an action, and measures how long that took.
 
 A page has settled if no document is loading, no other request is pending (up to a limit, since some pages never
-stop loading) and its content does not change. Every wait ends with an event or a timeout.
+stop loading), its content does not change, and it does not show that it is at work: an application may start in a worker, of
+which the page shows no request. Every wait ends with an event or a timeout.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from playwright.async_api import Frame, Page, Request, Response
 from agent.page import in_page_library
 from agent.page.page_changes import wait_for_change
 from agent.page.page_requests import is_page_document
-from agent.page.snapshot_capture import read_page_revision
+from agent.page.snapshot_capture import read_page_revision, read_work_signs
 
 BUSY_S = 3.0
 """Maximum wait in seconds for requests that are not documents."""
@@ -26,16 +27,22 @@ RESTLESS_S = 1.5
 """Maximum wait in seconds for content changes; clocks, for example, never stop."""
 REST_S = 0.2
 """Seconds without a change of the content, and without a pending request at their end, after which a page has settled."""
+WORKED_REST_S = 0.8
+"""The same after a page showed that it is at work: an application that starts goes on in steps."""
+WORK_S = 10.0
+"""Maximum wait in seconds while a page shows that it is at work; such a sign that stays for longer is an ornament."""
 _NEVER_ENDING = frozenset({"eventsource", "websocket", "media", "ping"})
 
 
 class PageIdleWait:
     """Observes a page from before an action until it has settled."""
 
-    def __init__(self, page: Page) -> None:
-        self._page = page
+    def __init__(self, page: Page, ornaments: set[str]) -> None:
+        """`ornaments`: signs of work that stayed before, and are not waited for; those that stay now are added."""
+        self._page, self._ornaments = page, ornaments
         self._documents: set[Request] = set()
         self._others: set[Request] = set()
+        self._rest_s = REST_S
         self._event = asyncio.Event()
         self._began = self._last = time.monotonic()
         self.status: int | None = None
@@ -68,6 +75,7 @@ class PageIdleWait:
         """
         until = time.monotonic() + page_s
         busy = min(until, time.monotonic() + BUSY_S)
+        working = min(until, time.monotonic() + WORK_S)
         restless = RESTLESS_S
         while True:
             await self._loaded(until, busy)
@@ -75,10 +83,22 @@ class PageIdleWait:
             began = time.monotonic()
             await self._at_rest(min(until, began + restless))
             now = time.monotonic()
-            restless = max(REST_S, restless - (now - began))
-            if now >= until or not (self._documents or (self._others and now < busy)):
+            restless = max(self._rest_s, restless - (now - began))
+            if now >= until:
+                break
+            if not (self._documents or (self._others and now < busy)) and await self._is_done(now >= working):
                 break
         return (self._last - self._began) * 1000
+
+    async def _is_done(self, late: bool) -> bool:
+        """Whether the page shows no work, or showed it for too long; waits a little for a change otherwise."""
+        signs = await read_work_signs(self._page) - self._ornaments
+        if signs and not late:
+            self._rest_s = WORKED_REST_S
+            await wait_for_change(self._page, REST_S)
+            return False
+        self._ornaments |= signs
+        return True
 
     async def _parsed(self, until: float) -> None:
         """Wait until the document is parsed, by asking the page: if a navigation is blocked during parsing, the browser
@@ -106,8 +126,8 @@ class PageIdleWait:
         revision = await read_page_revision(self._page)
         while time.monotonic() < until:
             began = time.monotonic()
-            while time.monotonic() - began < REST_S:
-                await wait_for_change(self._page, REST_S, since=revision)
+            while time.monotonic() - began < self._rest_s:
+                await wait_for_change(self._page, self._rest_s, since=revision)
                 if (now := await read_page_revision(self._page)) != revision:
                     revision, self._last = now, time.monotonic()
                     break

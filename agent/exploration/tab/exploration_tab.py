@@ -148,6 +148,8 @@ class ExplorationTab:
     def __init__(self, context: BrowserContext, guard: RequestGuard, page_s: float) -> None:
         self._context, self._guard, self._page_s = context, guard, page_s
         self._page: Page | None = None
+        self._ornaments: set[str] = set()
+        """What looks like a sign of work and stays."""
         self._unclosed: set[Page] = set()
         """Other tabs that the browser did not close; they are not waited for again."""
 
@@ -303,7 +305,7 @@ class ExplorationTab:
         await self._guard.begin(allowing=allowing, vouched=vouched, using=using, following=following)
         began = time.monotonic()
         try:
-            with PageIdleWait(page) as settling:
+            with PageIdleWait(page, self._ornaments) as settling:
                 async with asyncio.timeout(2 * self._page_s + SPARE_S):
                     failed = await self._done(do)
                     if failed is not None and not self._happened(happenings):
@@ -466,7 +468,7 @@ class ExplorationTab:
 
     async def _popup(self, opened: Page, duration: float) -> AttemptResult:
         """Return the result for a new tab, observed there."""
-        with PageIdleWait(opened) as settling:
+        with PageIdleWait(opened, self._ornaments) as settling:
             duration += await settling.done(self._page_s)
             if self._guard.left and origin_of(opened.url) not in self._guard.origins:
                 await self.drop(opened)

@@ -15,7 +15,7 @@ const shownBefore = new WeakMap(); // list -> what said the option before its wi
  * widget that stands for it.
  * @returns {{gone: boolean, problem: string|null, missing?: string|null, there?: string[], widget?: boolean}}
  *   `missing`: the option that the list does not have; `there`: those that it has; `widget`: what stands for the list is to be
- *   opened.
+ *   opened, where the option may be found all the same.
  */
 async function choose(el, wanted, timeoutMs) {
   const deadline = nativeNow() + timeoutMs;
@@ -44,7 +44,8 @@ function beforeWidget(list, widget, option, wanted) {
   if (list.multiple) return { gone: false, problem: `it is hidden, and ${describe(widget)}, which stands for it, may have several options chosen` };
   if (shownBefore.has(list)) return { gone: false, problem: `it is hidden, and ${describe(widget)}, which stands for it, was opened before without that choice` };
   shownBefore.set(list, new Set(offersOf(option ? squeeze(option.label) : wanted, newLook())));
-  return { gone: false, problem: `it is hidden, and ${describe(widget)} stands for it`, widget: true };
+  const there = [...list.options].slice(0, OPTIONS_KEPT).map((each) => squeeze(each.label)).filter(Boolean);
+  return { gone: false, problem: `it is hidden, and ${describe(widget)} stands for it`, widget: true, missing: option ? null : wanted, there };
 }
 
 /** Options by value, by label, and by the label in other capital letters where one alone has it. */

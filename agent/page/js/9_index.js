@@ -227,8 +227,8 @@ function textFor(el, role, seen, look) {
 
 /** The tooltip of an icon. */
 function titlesInside(el) {
-  const icon = el.querySelector("[title], [alt]");
-  return icon ? squeeze(attr(icon, "title") || attr(icon, "alt")).slice(0, TEXT_LENGTH) : "";
+  const icon = el.querySelector("[title]:not([title='']), [alt]:not([alt=''])");
+  return icon ? squeeze(attr(icon, "title") || attr(icon, "alt") || "").slice(0, TEXT_LENGTH) : "";
 }
 
 function tickedState(el, role) {

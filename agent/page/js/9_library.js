@@ -82,6 +82,7 @@ const library = Object.freeze({
   leadsTo: (token, pairsJson) => json(leadsTo(token, JSON.parse(pairsJson))),
   complaints: (elementsJson) => json(complaints(elementsJson)),
   refusalSigns: () => json(refusalSigns()),
+  workSigns: () => json(workSigns()),
   personChecks: () => json(personChecks(newLook())),
   items: (selectorJson) => json(items(selectorJson)),
   text(selectorJson) {

@@ -112,3 +112,22 @@ async def test_of_controls_that_are_called_alike_the_texts_of_their_rows_are_tol
     text = outline_page(await scan_page(page), RefNames(), tells_apart=True).text
     assert '"Disconnect" @ after GitHub ann@github.example Connected' in text, text
     assert '"Disconnect" @ after Slack ann@slack.example Connected' in text, text
+
+
+NAMING = ("alt", "aria-description", "aria-label", "aria-labelledby", "class", "href", "id", "name", "placeholder",
+          "role", "src", "style", "title", "type", "value")  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "outer", ["button", "a href=/x", "div role=button", "label", "td onclick=x()", "option"]
+)
+async def test_attributes_that_are_empty_keep_no_page_from_being_read(page, outer):
+    tag = outer.split()[0]
+    parts = [
+        f'<{outer} {around}=""><{inner} {name}=""></{inner}></{tag}>'
+        for inner in ("svg", "img", "span", "input")
+        for name in NAMING
+        for around in ("data-x", name)
+    ]
+    await page.set_content(f"<button>First</button><table><tr>{''.join(parts)}</tr></table>")
+    assert 'button "First"' in outline_page(await scan_page(page), RefNames()).text

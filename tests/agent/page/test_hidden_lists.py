@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent.page.errors import ActionFailed, GateFailed
+from agent.page.errors import ActionFailed, GateFailed, OptionMissing
 from agent.page.page_actions import perform_action
 from kb_schema.selectors import css
 from tests.support.pages import show
@@ -118,3 +118,13 @@ async def test_a_list_under_something_else_is_covered(page):
     await show(page, PAGE, "/customers")
     with pytest.raises(GateFailed, match="covered by"):
         await perform_action(page, "select_option", selector=css("#covered"), value="Wholesale", timeout_s=1)
+
+
+@pytest.mark.parametrize("name", ["follows", "pressed"])
+async def test_an_option_that_neither_the_list_nor_its_widget_has_is_missing(page, name):
+    await show(page, PAGE, "/customers")
+    with pytest.raises(
+        OptionMissing, match='offers "Rental" 0 times when it is opened; it has only "Retail"'
+    ) as told:
+        await perform_action(page, "select_option", selector=css(f"#{name}"), value="Rental", timeout_s=2)
+    assert (told.value.option, told.value.options) == ("Rental", ("Retail", "Wholesale", "Export"))

@@ -19,6 +19,7 @@ from kb_schema.selectors import Selector
 from tests.support.pages import SITE
 from tests.support.recorded_people import FORM, Person, answer_with, told, watched
 from tests.support.secret_names import PLAIN, list_secret_names, secret_value
+from tests.support.site_server import Answered, Asked, running_site
 from web_pages.stored_pages import StoredPage
 
 
@@ -629,3 +630,85 @@ async def test_a_page_that_replaces_its_clock_is_recorded(browser, tmp_path):
         await person.page.fill("[name=n]", "Ada")
         _, trace = await person.done()
     assert ("fill", "Ada") in [each[:2] for each in told(trace)]
+
+
+ISOLATED = """<!doctype html><title>Budget</title><h1>Budget</h1><div id=opens><svg title=""><path /></svg></div>
+<button id=add><svg title=""><path d="M0 0" /></svg></button><label>Balance <input id=balance></label><p id=result></p>
+<script>
+navigator.serviceWorker.register("/worker.js");
+new Worker(URL.createObjectURL(new Blob(["setInterval(() => postMessage(1), 50)"])));
+document.getElementById("add").addEventListener("pointerup", () => { result.textContent = `Added ${balance.value}` });
+for (const kind of ["pointerdown", "mousedown", "click", "beforeinput", "input", "change", "keydown", "keyup"])
+  window.addEventListener(kind, (event) => event.stopImmediatePropagation(), true);
+</script>"""
+WORKER = """addEventListener("install", () => skipWaiting()); addEventListener("activate", (event) => event.waitUntil(clients.claim()));
+addEventListener("fetch", (event) => event.respondWith(fetch(event.request)));"""
+ISOLATION = {
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Embedder-Policy": "require-corp",
+    "Content-Security-Policy": "default-src 'self' 'unsafe-inline' blob:; connect-src 'self'",
+}
+
+
+def _isolated(asked: Asked) -> Answered:
+    if asked.path == "/worker.js":
+        return Answered(WORKER, kind="text/javascript", headers=ISOLATION)
+    return Answered(ISOLATED, headers=ISOLATION)
+
+
+async def test_an_isolated_page_with_workers_that_stops_all_events_at_the_window_is_recorded(
+    browser, tmp_path
+):
+    with running_site(_isolated) as site:
+        async with watched(browser, tmp_path / "trace") as person:
+            page = person.page
+            await page.goto(site.base)
+            await page.wait_for_function("navigator.serviceWorker.controller !== null")
+            await page.goto(f"{site.base}/again")
+            assert await page.evaluate("crossOriginIsolated")
+            await page.locator("#balance").press_sequentially("12")
+            await page.locator("#add").click()
+            await page.wait_for_function("result.textContent === 'Added 12'")
+            recording, trace = await person.done()
+    assert [step[:2] for step in told(trace)[3:]] == [("fill", "12"), ("click", None)]
+    assert (recording.done, recording.lost, recording.failure, trace.success) == (2, 0, None, True)
+    assert recording.presses == 3  # two keys and a button
+
+
+UNREADABLE = FORM.replace("<script>", "<script>Element.prototype.checkVisibility = null; ", 1)
+
+
+async def test_what_is_done_on_a_page_that_cannot_be_read_is_told_as_lost_and_throws_nothing_into_it(
+    browser, tmp_path
+):
+    said: list[str] = []
+    async with watched(browser, tmp_path / "trace", UNREADABLE, on_problem=said.append) as person:
+        thrown: list[str] = []
+        person.page.on("pageerror", lambda error: thrown.append(str(error)))
+        await person.page.locator("[name=n]").press_sequentially("Ada")
+        await person.page.locator("#twice").click()
+        recording, trace = await person.done()
+    assert thrown == []
+    assert recording.done == 0
+    assert recording.lost == 2
+    assert [each.split(" is not")[0] for each in said] == ["typed on <input>", "click on <button>"]
+    assert all("could not be read" in each and "TypeError" in each for each in said), said
+    assert "2 of what was pressed or typed could not be recorded" in (recording.failure or "")
+    assert not trace.success
+
+
+async def test_a_script_that_fails_on_a_press_says_that_it_was_lost(browser, tmp_path):
+    broken = FORM.replace("<script>", "<script>Element.prototype.matches = null; ", 1)
+    async with watched(browser, tmp_path / "trace", broken) as person:
+        await person.page.locator("#twice").click()
+        recording, _ = await person.done()
+    assert (recording.done, recording.lost > 0) == (0, True)
+    assert "is not in the recording: TypeError" in recording.problems[0]
+
+
+async def test_a_recording_without_an_action_is_no_success(browser, tmp_path):
+    async with watched(browser, tmp_path / "trace") as person:
+        recording, trace = await person.done()
+    assert [each.action_type for each in recording.actions] == ["navigate"]
+    assert recording.failure == "no action was recorded: no press of a button or key was seen"
+    assert not trace.success

@@ -105,3 +105,45 @@ def test_what_deletes_is_shown_only_if_the_goal_says_so(periplus, tmp_path):
             "draft-flow", "--folder", tmp_path / "kb", "--goal", goal, "--out", f"{shown}.yaml"
         )
         assert (code, "shows cast_off_all" in out) == (0, shown)
+
+
+def _with_task(folder: Path, task_id: str, name: str) -> None:
+    """Add a task like that of the boats, by another name."""
+    file = folder / "tasks" / "register_boat.yaml"
+    text = file.read_text().replace("register_boat", task_id)
+    lines = [f"name: {name}" if each.startswith("name:") else each for each in text.splitlines()]
+    (folder / "tasks" / f"{task_id}.yaml").write_text("\n".join(lines) + "\n")
+
+
+@pytest.mark.parametrize(
+    ("goal", "shown"),
+    [
+        ("show how a boat is created", "create_boats"),
+        ("how to book a charter", "book_a_charter"),
+        ("show how charters are booked", "book_a_charter"),
+        ("create a charter", None),
+        ("show how a boat is painted", None),
+    ],
+)
+def test_the_goals_verb_and_noun_choose_the_task_whatever_else_is_similar(periplus, tmp_path, goal, shown):
+    shutil.copytree(HARBOUR, tmp_path / "kb")
+    _with_task(tmp_path / "kb", "create_boats", "Create Boats")
+    _with_task(tmp_path / "kb", "book_a_charter", "Book a charter")
+    code, out, err = periplus("draft-flow", "--folder", tmp_path / "kb", "--goal", goal, "--out", "a.yaml")
+    assert code == 0, err
+    segment = read_flow(tmp_path / "a.yaml").segment("task")
+    assert (None if segment is None else segment.task_id) == shown
+    if shown is None:
+        assert "there are:" in out
+        assert "'Create Boats'" in out
+
+
+def test_a_goal_that_may_mean_two_tasks_is_refused(periplus, tmp_path):
+    shutil.copytree(HARBOUR, tmp_path / "kb")
+    _with_task(tmp_path / "kb", "create_boats", "Create Boats")
+    _with_task(tmp_path / "kb", "add_boats", "Add Boats")
+    code, _, err = periplus("draft-flow", "--folder", tmp_path / "kb", "--goal", "show how a boat is created")
+    assert code == 2
+    assert "the goal may mean more than one task:" in err
+    assert "'Create Boats'" in err
+    assert "'Add Boats'" in err

@@ -135,9 +135,32 @@ async def test_a_recording_hears_its_own_tab_and_no_other(chrome, harbour, tmp_p
     assert chrome.pages() == before
 
 
+async def test_a_recording_in_which_nothing_was_done_fails_and_says_so(chrome, harbour, tmp_path):
+    started = warm.start(
+        *("periplus", "record", f"{harbour}/boats/new?empty", "--out", "trace"),
+        *("--cdp-endpoint", chrome.endpoint),
+        cwd=tmp_path,
+        streamed=True,
+    )
+    async with async_playwright() as person:
+        browser = await person.chromium.connect_over_cdp(chrome.endpoint)
+        context, page = browser.contexts[0], None
+        while page is None:
+            page = next((each for each in context.pages if each.url.endswith("?empty")), None)
+            await asyncio.sleep(0.05)
+        await page.wait_for_load_state()
+        await page.close()
+        assert await started.ended() == 1
+    said = await asyncio.to_thread(started.stdout.read)
+    assert "no action was recorded: no press of a button or key was seen" in said
+    assert "close it" in said
+
+
 # -- the person's session and dialogs --------------------------------------------------------------------
 
-SIGNED_IN = "<h1>Boats of Ada</h1><script>localStorage.setItem('theme', 'dark')</script>"
+SIGNED_IN = """<h1>Boats of Ada</h1><script>localStorage.setItem('theme', 'dark');
+const asked = indexedDB.open("app", 2); asked.onupgradeneeded = () => asked.result.createObjectStore("kept").put("t1", "token");
+</script>"""
 
 
 def _who(asked: Asked) -> Answered:
@@ -155,9 +178,11 @@ async def test_a_job_has_the_persons_session_and_a_copy_of_it_has_nothing_of_oth
                 copied = await copy_session(browser, [f"{site.base}/x"])
             assert [(each["name"], each["value"]) for each in copied["cookies"]] == [("who", "Ada")]
             assert {each["domain"] for each in copied["cookies"]} == {"127.0.0.1"}
-            assert copied["origins"] == [
-                {"origin": site.base, "localStorage": [{"name": "theme", "value": "dark"}]}
-            ]
+            (origin,) = copied["origins"]
+            assert origin["origin"] == site.base
+            assert origin["localStorage"] == [{"name": "theme", "value": "dark"}]
+            ((kept,),) = (each["stores"] for each in origin["indexedDB"])
+            assert kept["records"] == [{"key": "token", "value": "t1"}]
             async with open_working_context(options) as context:
                 page = await context.new_page()
                 await page.goto(f"{site.base}/x")

@@ -1,0 +1,58 @@
+"""The browser's own question (`confirm()`) right after the press of a control that does what the person allowed.
+
+A map presses no control that does harm, so a drafted task does not know what its page asks. Tasks that were recorded or written say how
+they answer (`on_dialog`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from agent.dangers.danger_words import HARM, find_danger_in_words, list_harms_in_dialog
+from agent.sentences.goal_sentences import list_base_forms
+from kb_schema.explorations import Danger
+from kb_schema.screens import UIElement
+
+ASKED: frozenset[Danger] = frozenset({"deletes", "pays"})
+"""What a person may allow: the harm by which a map calls a control destructive."""
+
+
+def list_deeds(element: UIElement | None) -> frozenset[Danger] | None:
+    """Return the harm that a control does by its words, none if they do not say which; None for a control that does none."""
+    if element is None or not any(each.destructive for each in element.affordances):
+        return None
+    told = (element.label, str(element.metadata.get("not_tried", "")))
+    found = (find_danger_in_words(each, pressed=True) for each in told if each)
+    return frozenset(each[0] for each in found if each is not None) & HARM
+
+
+def list_harms_of_question(text: str) -> frozenset[Danger]:
+    """Return every harm that a question tells, also in the passive: "will be deleted"."""
+    words = [word.strip(".,;:!?") for word in text.split()]
+    return list_harms_in_dialog(text).union(
+        *(list_harms_in_dialog(verb) for word in words for verb in list_base_forms(word))
+    )
+
+
+@dataclass
+class PressedQuestion:
+    """The question that the page may ask of one press; it is agreed to at most once."""
+
+    deeds: Collection[Danger]
+    """What the pressed control does."""
+    allowed: Collection[Danger]
+    asked: str = ""
+    """The question that was agreed to."""
+
+    def object_to(self, text: str) -> str | None:
+        """Return why the question is not agreed to, with what to do; None if it is."""
+        named = {*self.deeds, *list_harms_of_question(text)}
+        if self.asked:
+            return "is a second question of one press"
+        if not named:
+            return "does not say what it does"
+        if refused := sorted(named - {*self.allowed}):
+            return f"{' and '.join(refused)}; allow it with --allow {' --allow '.join(refused)}"
+        self.asked = text
+        return None

@@ -1,0 +1,99 @@
+"""A drafted task that deletes: the browser's own question is agreed to where the person allowed that, and told."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent.execution.effects.pressed_questions import PressedQuestion, list_harms_of_question
+from agent.execution.task_runner import TaskRunner
+from kb_schema import parse_document
+from kb_schema.run_records import RunStatus
+from tests.support.small_sites import WEBSITE, Answered, Asked, running_site, visiting
+
+ASKS = "Are you sure you want to delete this record?"
+
+
+def _site(question: str, label: str):
+    def answer(asked: Asked) -> Answered:
+        row = f"""<form method=post action=/delete onsubmit='return confirm("{question}")'><button id=remove>{label}</button></form>"""
+        return Answered(
+            f"<title>Boats</title><h1>Boats</h1>{'<p>Gone</p>' if asked.method == 'POST' else row}"
+        )
+
+    return answer
+
+
+def _documents(label: str, *, destructive: bool = True) -> list[object]:
+    element = {
+        "element_id": "remove",
+        "type": "button",
+        "selector": {"strategies": [{"type": "css", "value": "#remove"}]},
+        "affordances": [{"action_type": "click", "destructive": destructive}],
+        "metadata": {"label": label},
+    }
+    raw = [
+        {"type": "screen", "screen_id": "boats", "name": "Boats", "url": "/", "url_patterns": ["^/"],
+         "ui_elements": [element],
+         "state_signature": {"required_indicators": [{"type": "dom_contains", "value": "Boats"}]}},
+        {"type": "task", "task_id": "remove_boats", "name": "Remove: Boats",
+         "steps": [
+             {"step_id": "open", "order": 1, "action": {"action_type": "navigate", "target_screen": "boats"}},
+             {"step_id": "send", "order": 2, "type": "submit", "action": {"action_type": "click", "target": "remove"}},
+         ],
+         "success_criteria": [{"type": "dom_contains", "value": "Gone"}]},
+    ]  # fmt: skip
+    return [parse_document({"website_id": WEBSITE, **each}) for each in raw]
+
+
+@pytest.mark.parametrize(
+    ("question", "label", "allowed", "done", "says"),
+    [
+        (ASKS, "x", {"deletes"}, True, ASKS),
+        (ASKS, "x", set(), False, "it deletes; allow it with --allow deletes"),
+        (ASKS, "x", {"pays"}, False, "it deletes; allow it with --allow deletes"),
+        ("Delete it and pay 20 EUR?", "x", {"deletes"}, False, "it pays; allow it with --allow pays"),
+        ("Delete it and send a letter to all?", "x", {"deletes"}, False, "it sends"),
+        ("Are you sure?", "x", {"deletes"}, False, "it does not say what it does"),
+        ("Are you sure?", "Delete", {"deletes"}, True, "Are you sure?"),
+    ],
+)
+async def test_the_question_of_a_press_is_agreed_to_if_it_does_nothing_else_than_was_allowed(
+    browser, tmp_path, question, label, allowed, done, says
+):
+    with running_site(_site(question, label)) as site:
+        async with visiting(browser, site, tmp_path, *_documents(label)) as session:
+            session.context.allowed = frozenset(allowed)
+            result = await TaskRunner(session).run_task("remove_boats")
+        assert [each.path for each in site.writes] == (["/delete"] if done else [])
+    assert (result.status is RunStatus.SUCCESS) is done
+    told = [*result.steps[-1].evidence, result.error or ""]
+    assert any(says in each for each in told), told
+
+
+async def test_a_control_that_does_no_harm_may_ask_nothing(browser, tmp_path):
+    with running_site(_site(ASKS, "x")) as site:
+        async with visiting(browser, site, tmp_path, *_documents("x", destructive=False)) as session:
+            session.context.allowed = frozenset({"deletes"})
+            result = await TaskRunner(session).run_task("remove_boats")
+        assert site.writes == []
+    assert result.status is RunStatus.NEEDS_PERSON
+
+
+def test_only_the_first_question_of_a_press_is_agreed_to():
+    question = PressedQuestion({"deletes"}, {"deletes"})
+    assert question.object_to(ASKS) is None
+    assert question.object_to(ASKS) == "is a second question of one press"
+
+
+@pytest.mark.parametrize(
+    ("text", "harms"),
+    [
+        (ASKS, {"deletes"}),
+        ("The record will be deleted and you will be charged 9 EUR.", {"deletes", "pays"}),
+        ("It is removed and the invoice is sent", {"deletes", "sends"}),
+        ("Datensatz wirklich löschen?", {"deletes"}),
+        ("Show more rows?", set()),
+    ],
+)
+def test_every_harm_that_a_question_tells_is_known(text, harms):
+    assert list_harms_of_question(text) == harms
