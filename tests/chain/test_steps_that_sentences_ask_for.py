@@ -32,9 +32,20 @@ class Log:
         return Answered(f"<body><h1>Log</h1>{form}<ul>{listed}</ul></body>")
 
 
-@pytest.mark.parametrize(("box", "refused"), [("Post anonymously", True), ("Keep a copy", False)])
+@pytest.mark.parametrize(
+    ("box", "asked", "refused"),
+    [
+        ("Post anonymously", "Add an anonymous comment", True),
+        (
+            "Post anonymously",
+            "Give Ada's log an anonymous comment",
+            True,
+        ),  # an apostrophe begins no text in quotes
+        ("Keep a copy", "Add an anonymous comment", False),
+    ],
+)
 async def test_a_box_that_the_sentences_ask_for_and_one_demonstration_ticks_is_refused(
-    browser, tmp_path, box, refused
+    browser, tmp_path, box, asked, refused
 ):
     ticked = []
 
@@ -46,7 +57,7 @@ async def test_a_box_that_the_sentences_ask_for_and_one_demonstration_ticks_is_r
         async with page.expect_navigation():
             await page.get_by_role("button", name="Comment").click()
 
-    sentences = [f"Add an anonymous comment saying '{each['note']}'" for each in NOTES]
+    sentences = [f"{asked} saying '{each['note']}'" for each in NOTES]
     with running_site(Log().answer) as site:
         found = await induced(browser, site, tmp_path, writes, NOTES, sentences=sentences)
     told = " ".join(found.synthesis_report.refusals)
