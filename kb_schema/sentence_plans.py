@@ -5,10 +5,9 @@ Making it is `agent.sentence_runs.sentence_plan`.
 
 from __future__ import annotations
 
-import re
-
 from pydantic import BaseModel, Field
 
+from kb_schema.sentence_quotes import remove_quotes
 from kb_schema.templates import list_telling_words
 
 LONGEST = 300
@@ -39,7 +38,6 @@ _SAYS_NOTHING = frozenset(
         "your",
     )
 )
-_IN_QUOTES = re.compile(r"(?<!\w)(?:'.+?'|\".+?\"|\u201c.+?\u201d|\u2018.+?\u2019)(?!\w)", re.DOTALL)
 
 
 class ControlChange(BaseModel):
@@ -141,7 +139,7 @@ def list_plain_words(sentence: str) -> list[str]:
     >>> list_plain_words("Add a comment saying 'How many?' to the McKinsey post about their campus")
     ['comment', 'mckinsey', 'post', 'campus']
     """
-    told = list_telling_words(_IN_QUOTES.sub(" ", sentence))[1:]
+    told = list_telling_words(remove_quotes(sentence))[1:]
     return [
         each for each in told if len(each) >= SHORTEST_WORD and each.isalpha() and each not in _SAYS_NOTHING
     ]

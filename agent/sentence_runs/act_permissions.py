@@ -6,7 +6,6 @@ control's words or `values`, or an answer in the terminal.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
@@ -26,6 +25,7 @@ from agent.sentences.sentence_words import SMALL, stem
 from kb_schema.explorations import Danger
 from kb_schema.secret_fields import is_secret_name
 from kb_schema.sentence_plans import SentencePlan, fold, is_title_in, list_plain_words, stands_in
+from kb_schema.sentence_quotes import list_quotes
 from kb_schema.text_similarity import words
 
 PRESSES = frozenset({"click", "double_click"})
@@ -45,7 +45,6 @@ SHORTEST = 2
 """Characters of a text that tells which of several controls is meant."""
 CLEARLY_MORE = 2
 """Plain words of the sentence that another control has beside it, more than the pressed one."""
-_QUOTED = re.compile(r"\"([^\"]+)\"|'([^']+)'")
 REPEATS = "repeats"
 """The name by which a press that was done already is allowed."""
 NEUTRAL = frozenset(
@@ -228,8 +227,7 @@ class ActPermissions:
     def _find_lack(self, here: Sequence[str], others: Sequence[Sequence[str]]) -> str | None:
         """Return what the sentence names and another one has, besides all that it names of those here; None if none has."""
         plan = self.plan
-        told = [*plan.evidence, *plan.entered, *self.values.values()]
-        told += [each for pair in _QUOTED.findall(self.sentence) for each in pair]
+        told = [*plan.evidence, *plan.entered, *self.values.values(), *list_quotes(self.sentence)]
         named = {text for each in told if len(text := fold(each)) >= SHORTEST}
         has = self._weigh(named, here)
         for other in others:

@@ -6,7 +6,6 @@ What the model reads of a page can only lead to an act that the sentence and its
 from __future__ import annotations
 
 import asyncio
-import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -48,6 +47,7 @@ from agent.sentence_runs.held_requests import RequestHold, hold_requests
 from kb_schema.run_records import EvidenceLevel, RunResult, RunStatus, StepRecord
 from kb_schema.selectors import Selector
 from kb_schema.sentence_plans import SentencePlan
+from kb_schema.sentence_quotes import list_quotes
 from web_pages.page_limits import PageRefused
 
 SENTENCE = "sentence"
@@ -62,7 +62,6 @@ MOST_TOLD = 12
 """Answers of the page that the model is reminded of."""
 LAYER = " (dialog)"
 _YES = frozenset({"yes", "y"})
-_QUOTED = re.compile(r"\"([^\"]+)\"|'([^']+)'")
 
 
 class NextAct(BaseModel):
@@ -262,7 +261,7 @@ class SentenceRun:
         except (PageGone, ScriptFailed) as exc:
             raise AgentError(f"the page does not answer: {exc}", hint="run it again") from exc
         await session.look()
-        wanted = [*self.plan.entered, *self.plan.evidence, *self._quoted]
+        wanted = [*self.plan.entered, *self.plan.evidence, *list_quotes(self.permissions.sentence)]
         alike = [each.at for group in list_alike(index) for each in group]
         try:
             self._cards = await read_cards(session.page, index, alike)
@@ -273,10 +272,6 @@ class SentenceRun:
             sentence=self.permissions.sentence,
         )  # fmt: skip
         return ShownPage(index, outline)
-
-    @property
-    def _quoted(self) -> list[str]:
-        return [each for pair in _QUOTED.findall(self.permissions.sentence) for each in pair if each]
 
     async def _ask(self, shown: ShownPage, left: int) -> NextAct:
         session, prompt = self.engine.session, load_prompt("next_act")

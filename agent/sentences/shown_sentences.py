@@ -61,17 +61,17 @@ def add_shown_sentences(workflow: Workflow, shown: Sequence[ShownSentence]) -> W
     """Return the workflow with what its templates lack. `shown`: the sentence of each trace, with the inputs that it shows.
 
     A sentence that no template binds with certainty is kept with its values, if they are all that it needs and it means the
-    same at any time.
+    same at any time. One that was said with different values is not.
     """
     told = [each for each in shown if each.sentence.strip() and not _NOT_IN_TEMPLATES.search(each.sentence)]
-    kept = {
-        tuple(_keys(each.sentence)): each
-        for each in told
-        if not _is_bound(each, workflow) and _is_complete(each, workflow) and _is_lasting(each)
-    }
-    if not kept or workflow.provenance is None:
+    kept: dict[tuple[tuple[str, bool], ...], list[ShownSentence]] = {}
+    for each in told:
+        if not _is_bound(each, workflow) and _is_complete(each, workflow) and _is_lasting(each):
+            kept.setdefault(tuple(_keys(each.sentence)), []).append(each)
+    certain = [same[-1] for same in kept.values() if all(each.values == same[0].values for each in same)]
+    if not certain or workflow.provenance is None:
         return workflow
-    provenance = workflow.provenance.model_copy(update={"sentences": tuple(kept.values())})
+    provenance = workflow.provenance.model_copy(update={"sentences": tuple(certain)})
     return workflow.model_copy(update={"provenance": provenance})
 
 

@@ -70,8 +70,8 @@ class ScreensFound:
     """Maps the ids of known screens to their names."""
     proposed: tuple[ProposedScreen, ...] = ()
     refused: tuple[RefusedScreen, ...] = ()
-    in_loops: frozenset[int] = frozenset()
-    """Positions that were seen in several rounds."""
+    mixed: frozenset[int] = frozenset()
+    """Positions that are on a known screen in some traces or rounds, and elsewhere in others."""
 
     @property
     def new(self) -> tuple[Screen, ...]:
@@ -82,14 +82,17 @@ class ScreensFound:
     def by_step(self) -> dict[int, str]:
         """Maps positions to the ids of known and new screens.
 
-        The step of a loop that was on one screen in its first round and on another in the next is on none: a bar that
-        appears with the first chosen row makes another screen of a page.
+        A step that was on one screen in one trace, or in the first round of its loop, and elsewhere in another is on none: it was shown
+        on both, and only one of them may have become a screen.
         """
-        seen: dict[int, set[str]] = {at: {screen_id} for at, screen_id in self.known.items()}
+        seen: dict[int, set[str | None]] = {at: {screen_id} for at, screen_id in self.known.items()}
         for each in self.proposed:
             for at in each.steps:
                 seen.setdefault(at, set()).add(each.screen.screen_id)
-        return {at: min(ids) for at, ids in seen.items() if len(ids) == 1 or at not in self.in_loops}
+        for at in self.mixed | {at for each in self.refused for at in each.steps}:
+            seen.setdefault(at, set()).add(None)
+        only = {at: ids.pop() for at, ids in seen.items() if len(ids) == 1}
+        return {at: screen_id for at, screen_id in only.items() if screen_id is not None}
 
     @property
     def told(self) -> dict[int, str]:
@@ -125,8 +128,9 @@ async def find_screens(
         names = {screen.screen_id: screen.name for screen in (await knowledge.site_map()).screens}
         proposed = await survey.propose(knowledge, names, refused)
     proposed = await _select_consistent_screens(stores, website_id, survey, proposed, refused)
-    in_loops = frozenset(look.step for look in looks if look.round)
-    return ScreensFound(_find_known_positions(looks), names, tuple(proposed), tuple(refused), in_loops)
+    known = _find_known_positions(looks)
+    mixed = frozenset(look.step for look in looks if look.screen_id is not None and look.step not in known)
+    return ScreensFound(known, names, tuple(proposed), tuple(refused), mixed)
 
 
 # -- pages of the traces ---------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from typing import Any
 
 from agent.sentences.shown_sentences import add_shown_sentences
 from agent.synthesis.synthesis_pipeline import PipelineResult, add_workflow_documents
+from kb_schema.templates import as_text
 from kb_schema.workflows import ShownSentence
 from periplus.synthesis.workflow_synthesis import read_shown_values
 
@@ -35,6 +36,6 @@ def build_documents(result: PipelineResult, screens: Mapping[int, str] | None = 
 
 def _as_texts(values: Mapping[str, Any]) -> dict[str, str | list[str]]:
     return {
-        name: [*map(str, value)] if isinstance(value, list | tuple) else str(value)
+        name: [*map(as_text, value)] if isinstance(value, list | tuple) else as_text(value)
         for name, value in values.items()
     }

@@ -294,6 +294,12 @@ def read_shown_values(result: PipelineResult, trace_id: str) -> dict[str, Any]:
             if loop.rule.binding is not None and loop.rule.told is not None:
                 words = next((said for row, said in loop.rule.told.words.items() if row[0] == trace_id), None)
                 shown.setdefault(loop.rule.binding.name, words)
+        for position in patterns.optional_steps:
+            told = patterns.optional_info.get(position.index)
+            if told is not None and told.asked is not None and told.asked.name in wanted:
+                ticks = position.observed[0].action_type == "check"
+                did = position.steps.get(trace_id) is not None
+                shown.setdefault(told.asked.name, did is ticks)
     for position, info in _parameterizable(result.patterns):
         for name, value in _iterate_shown_values(position, info, trace_id):
             if name in wanted and value not in (None, REDACTED):

@@ -92,3 +92,56 @@ async def test_a_step_that_must_not_be_repeated_is_never_done_on_another_screen(
             assert not refused.complete
             assert berths.upgraded == 0
             assert berths.booked == 4
+
+
+class Settings:
+    """Two pages of settings with a button of the same name; each saves its own box."""
+
+    def __init__(self) -> None:
+        self.saved: list[str] = []
+
+    def answer(self, asked: Asked) -> Answered:
+        if asked.method == "POST":
+            self.saved.append(asked.path)
+            return Answered(location=asked.path)
+        tabs = "".join(f"<a href=/settings/{each}>{each.title()}</a> " for each in ("visits", "admin"))
+        return Answered(f"<html><body>{tabs}{self._form(asked.path)}</body></html>")
+
+    def _form(self, path: str) -> str:
+        heads = {
+            "/settings/visits": "<h1>Visits</h1><p>How long a visit is</p>",
+            "/settings/admin": "<h1>Office</h1><table><tr><th>Name<th>Role<tr><td>Ada<td>Owner</table>",
+        }
+        if path not in heads:
+            return "<h1>Harbour</h1><p>Choose what you would like to set</p>"
+        told = f"<p>Saved {self.saved.count(path)} times</p>"
+        return f"{heads[path]}{told}<form method=post><button>Save settings</button></form>"
+
+
+async def saves(page: Page, given: Mapping[str, str], _dice: random.Random) -> None:
+    await page.get_by_role("link", name=given["page"]).click()
+    await page.wait_for_url(f"**/settings/{given['page'].lower()}")
+    async with page.expect_navigation():
+        await page.get_by_role("button", name="Save settings").click()
+
+
+async def test_a_step_that_was_shown_on_two_pages_is_done_on_both_though_only_one_became_a_screen(
+    browser, tmp_path
+):
+    settings = Settings()
+    shown = [{"page": each} for each in ("Visits", "Admin", "Visits")]
+    with running_site(settings.answer) as site:
+        result = await induced(browser, site, tmp_path / "traces", saves, shown)
+        async with opened_stores(site, tmp_path / "stores") as stores:
+            found = await find_screens(stores, WEBSITE, site.base, result)
+            assert [each.screen.url_patterns for each in found.proposed if "visits" in each.screen.screen_id]
+            assert [each.name for each in found.refused] == ["Office"]
+            result = add_workflow_documents(result, found.by_step)
+            assert result.lowered is not None
+            made = SynthesisSite(stores, WEBSITE, site.base, allow_unverified=True)
+            workflow_id = await publish_workflow(made, result.lowered, found.new, replace=False)
+            for page in ("Admin", "Visits"):
+                done = await ran_published(browser, stores, site, workflow_id, {"row": page})
+                assert done.succeeded, done.error
+                assert settings.saved[-1] == f"/settings/{page.lower()}"
+    assert len(settings.saved) == len(shown) + 2

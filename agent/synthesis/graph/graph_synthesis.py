@@ -233,7 +233,8 @@ class GraphSynthesizer(ABC):
             )
         if step.kind is AlignmentType.OPTIONAL and decision.action_type != self._agent:
             node = node.model_copy(update=_optional_fields(optional))
-        for binding in _bindings(step.info):
+        asked = None if optional is None else optional.asked
+        for binding in (*_bindings(step.info), *(() if asked is None else (asked,))):
             self._declare(binding)
         return node
 

@@ -136,6 +136,8 @@ class OptionalInfo:
     """Whether it answers what came by itself, and may come at any other step."""
     unknown: bool = False
     """Whether its element was there in traces without the step, too, and nothing tells them apart."""
+    asked: ValueBinding | None = None
+    """The yes-or-no input that decides it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,7 @@ from agent.synthesis.patterns.aligned_rows import (
     select_round,
     targets_vary,
 )
+from agent.synthesis.patterns.asked_boxes import TICKING, is_only_difference
 from agent.synthesis.patterns.branch_conditions import BranchConditionFinder, DecisionPage, InferredCondition
 from agent.synthesis.patterns.control_states import find_control_states
 from agent.synthesis.patterns.counted_rows import COUNT
@@ -69,7 +70,7 @@ from agent.synthesis.patterns.value_bindings import ValueBinder
 from agent.synthesis.traces.element_fingerprints import merge_step_fingerprints
 from agent.synthesis.traces.trace_pages import TracePages
 from agent.synthesis.utterances.part_openers import OPENS_PART
-from kb_schema.conditions import ElementHidden
+from kb_schema.conditions import ContextEquals, ElementHidden
 from kb_schema.selectors import Selector, ValueStrategy
 from kb_schema.templates import xpath_literal
 
@@ -77,7 +78,6 @@ FEW = 1 / 3
 """Maximum share of traces for a step to be omitted, if all traces could have performed it."""
 ABSENT = "none"
 """Label of the branch without steps."""
-_TICKING = frozenset({"check", "uncheck"})
 
 
 class PatternExtractor:
@@ -352,6 +352,10 @@ class _Stretch:
             return OptionalInfo(decision.condition, decision.evidence, interrupts=answers)
         step = position.observed[0]
         ignored = isinstance(step.target, Selector) and self._deciding.ignored(step.target, others)
+        if ignored and is_only_difference(
+            position, self._aligned, takers & decisive, (rows - takers) & decisive
+        ):
+            return self._asked_box(position)
         few = len(takers & decisive) <= FEW * len(rows & decisive)
         if ignored and few:
             told = f"{len(takers & decisive)} of {len(rows & decisive)} traces performed it; all others had its element too"
@@ -367,6 +371,13 @@ class _Stretch:
             "performed if its element is present" if has_queryable_target(step) else "no condition was found",
         )
 
+    def _asked_box(self, position: AlignedPosition) -> OptionalInfo:
+        asked = self._binder.ask_box(position)
+        value = position.observed[0].action_type == "check"
+        condition = ContextEquals(type="context_equals", name=asked.name, value=value)
+        told = f"{asked.evidence}: performed if {asked.name} is {str(value).lower()}"
+        return OptionalInfo(condition, told, asked=asked)
+
     def _note_optional(
         self,
         made: PatternCollector,
@@ -376,18 +387,18 @@ class _Stretch:
         rows: frozenset[RowKey],
         decisive: frozenset[RowKey],
     ) -> None:
-        """Keep when an optional step is performed. One that would be left out though the sentences ask for it is refused, and so is
-        a box that only some traces ticked, if nothing tells when.
+        """Keep when an optional step is performed. One that would be left out, or only done if a further input asks for it, is refused
+        if the sentences ask for it; and so is a box that only some traces ticked, if nothing tells when.
         """
         made.info[position.index] = info
-        if info.unknown and position.observed[0].action_type in _TICKING:
+        if info.unknown and position.observed[0].action_type in TICKING:
             count = f"{len(takers & decisive)} of {len(rows & decisive)}"
             reason = (
                 f"optional: only {count} traces did it, all had its element, and nothing shows when it is to be done; "
-                "do it in each demonstration or in none"
+                "do it in each demonstration or in none, or do one with the same values once with and once without it"
             )
             made.refusals.append(build_refusal(reason, self._cells_of(position, takers & decisive)))
-        if info.left_out is None:
+        if info.left_out is None and info.asked is None:
             return
         traces = self._aligned.traces
         sentences = [

@@ -6,18 +6,17 @@ nothing more; neither does a text in quotes, which is a value.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 
 from agent.synthesis.traces.element_fingerprints import merge_step_fingerprints
 from kb_schema.execution_traces import TraceStep
+from kb_schema.sentence_quotes import remove_quotes
 from kb_schema.templates import list_telling_words
 
 LEAST_SHARED = 5
 """Letters with which two words begin that are one word: `anonymous`, `anonymously`."""
 PERFORMS = frozenset({"click", "double_click", "check", "uncheck", "select_option", "press", "fill"})
 """Actions that a sentence may ask for."""
-_QUOTED = re.compile(r"\"[^\"]+\"|'[^']+'|\u201c[^\u201d]+\u201d|\u2018[^\u2019]+\u2019")
 
 
 def find_said_word(step: TraceStep, sentences: Iterable[str], steady: Sequence[TraceStep]) -> str | None:
@@ -25,7 +24,7 @@ def find_said_word(step: TraceStep, sentences: Iterable[str], steady: Sequence[T
     if step.action_type not in PERFORMS:
         return None
     explained = {word for each in steady for word in _list_words(each)}
-    said = [set(list_telling_words(_QUOTED.sub(" ", sentence))) for sentence in sentences]
+    said = [set(list_telling_words(remove_quotes(sentence))) for sentence in sentences]
     for word in _list_words(step):
         if any(_are_alike(word, other) for other in explained):
             continue

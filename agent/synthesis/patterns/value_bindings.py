@@ -219,6 +219,16 @@ class ValueBinder:
         element = self._element(position)
         return find_field_label(element) or ("" if element is not None else read_recorded_label(position))
 
+    def ask_box(self, position: AlignedPosition) -> ValueBinding:
+        """Return the optional yes-or-no input that decides about a box."""
+        label = self.label(position)
+        name = self._named(build_identifier(label) or "box", f"the box {label}")
+        way = "ticked" if position.observed[0].action_type == "check" else "unticked"
+        return ValueBinding(
+            name, "user_input", f"{{{name}}}", description=f"{label or 'a box'}: {way} only if asked",
+            evidence="two traces differ in this box alone", optional=True,
+        )  # fmt: skip
+
     # -- the sources
 
     def _from_item(self, texts: Mapping[RowKey, str], item: Callable[[RowKey], Any]) -> ValueBinding | None:

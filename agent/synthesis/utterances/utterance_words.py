@@ -6,18 +6,17 @@ import re
 from collections.abc import Iterator, Sequence
 
 from kb_schema.base import Model
+from kb_schema.sentence_quotes import QUOTED_TEXT
 
 _SAME_WORDS = {
     **dict.fromkeys(("he", "she", "they", "him", "her", "them", "his", "hers", "their", "theirs"), "they"),
     "an": "a",
 }
 _WORD = re.compile(
-    r"""["\u201c](?P<double>[^"\u201c\u201d]*)["\u201d]"""
-    r"""|(?<!\w)['\u2018](?P<single>(?:[^'\u2018\u2019]|(?<=\w)['\u2019](?=\w))+)['\u2019](?!\w)"""
-    r"""|(?<!\S)\d{1,2}:\d{2} [AaPp][Mm]\b"""
+    QUOTED_TEXT + r"""|(?<!\S)\d{1,2}:\d{2} [AaPp][Mm]\b"""
     r"""|\S+"""
 )
-"""A quoted text, in double or single quotes, a time of day, or a word. Apostrophes inside words do not end a quoted text."""
+"""A quoted text, a time of day, or a word."""
 _BEFORE, BEHIND = "([{'\u2018", ".,;:!?)]}'\u2019"
 
 

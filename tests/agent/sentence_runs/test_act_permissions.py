@@ -159,6 +159,19 @@ def test_another_row_may_have_the_values_that_this_one_is_to_get():
     ).may
 
 
+def test_an_apostrophe_does_not_end_a_text_in_quotes():
+    plan = SentencePlan(controls=["Revoke"])
+    sentence = "Revoke 'Ruth's phone' of Ben's devices"
+    permissions = ActPermissions(sentence, plan)
+
+    def place(here, *others):
+        return permissions.judge_place("Revoke", [here], [[each] for each in others])
+
+    assert place("Ruth's phone in use", "Ruth with s phone of Ben").may
+    wrong = place("Ruth with s phone of Ben", "Ruth's phone in use")
+    assert (wrong.may, wrong.allow) == (False, "elsewhere")
+
+
 def test_an_entry_whose_title_the_sentence_has_is_meant_whether_or_not_the_plan_says_so():
     """A model's plan had nothing but the comment: it wrote below another post, where the comment then stood."""
     permissions = ActPermissions(

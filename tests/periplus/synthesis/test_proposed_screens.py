@@ -12,7 +12,7 @@ import pytest
 from kb_schema import SourcedDocument, assemble
 from kb_schema.documents import parse_document
 from kb_store import load_knowledge, open_stores
-from periplus.synthesis.proposed_screens import ScreensFound, find_screens
+from periplus.synthesis.proposed_screens import RefusedScreen, ScreensFound, find_screens
 from periplus.synthesis.workflow_synthesis import induce_workflow
 from tests.agent.synthesis import sample_pages
 from tests.agent.synthesis.sample_pages import FORM, Person
@@ -100,8 +100,11 @@ async def test_pages_of_another_website_are_no_screens_of_this_one(tmp_path):
     )
 
 
-async def test_a_step_of_a_loop_that_was_on_two_screens_is_on_none(tmp_path):
+async def test_a_step_that_was_on_two_screens_or_on_one_and_elsewhere_is_on_none(tmp_path):
     found = await _found(tmp_path, [], [_adds(number).does("click", 'id="edit"') for number in range(3)])
     form, agent = found.proposed
     both = (replace(form, steps=(1, 2)), replace(agent, steps=(2, 3)))
-    assert replace(found, proposed=both, in_loops=frozenset({2})).by_step == {1: "new_agent", 3: "calls"}
+    assert replace(found, proposed=both).by_step == {1: "new_agent", 3: "calls"}
+    refused = (RefusedScreen("Calls", "seen in 1 run only", (3,)),)
+    assert replace(found, proposed=both, refused=refused).by_step == {1: "new_agent"}
+    assert replace(found, proposed=both, mixed=frozenset({1})).by_step == {3: "calls"}
