@@ -54,6 +54,10 @@ QUIET_FLAGS = (
     "--log-level=2",  # else every line on a page's console is a line of the browser's log as well, which the driver reads
 )
 
+UNWANTED_FLAGS = ("--disable-ipc-flooding-protection",)
+"""Of the driver: without Chromium's own limit (200 within 10 s) a page changes its address without end, and the driver has no time
+for other pages."""
+
 
 class BrowserMissing(RuntimeError):
     """No usable browser of this engine on this machine. The message says what to install; a retry does not help.
@@ -188,6 +192,7 @@ def _chromium_options(settings: LaunchSettings, *, headless: bool) -> dict[str, 
         "channel": settings.channel,
         "headless": headless,
         "args": [*QUIET_FLAGS, *settings.extra_args],
+        "ignore_default_args": list(UNWANTED_FLAGS),
         "chromium_sandbox": sandboxed,
         "handle_sigint": False,
         "proxy": None if settings.proxy_server is None else {"server": settings.proxy_server},

@@ -5,11 +5,13 @@ Documents, request bodies and tools are walked by their types, so that a new fie
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from functools import cache
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from hypothesis import given, settings
@@ -20,15 +22,21 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from kb_schema import KnowledgeError, SourcedDocument, assemble, parse_document
 from kb_schema.secret_placement import find_misplaced_secrets, may_name_secret
+from kb_store.audit.audit_log import AuditLog
+from kb_store.audit.audit_recorder import use_audit_log
 from mcp_server.knowledge.knowledge_sources import MemorySource
 from mcp_server.knowledge.view_cache import ViewCache
 from mcp_server.server import create_server
 from mcp_server.tool_server import ToolServer
 from periplus.agent_server.agent_tools import AgentToolContext, build_agent_tools
 from periplus.browser_tools.browser_tool_functions import build_browser_tools
+from periplus.service.visits.visit_registry import VisitRegistry
+from periplus.service.visits.visit_settings import VisitSettings
 from tests.kb_store.sample_knowledge import documents_of
 from tests.periplus.service.service_support import served
+from tests.periplus.service.visits.visit_support import Puppets
 
+SECRET = "{secret:SHOP_PASSWORD}"
 NAMES = st.from_regex(r"[A-Z][A-Z0-9_]{0,12}", fullmatch=True)
 ROUND = st.text("abc /?&=", max_size=6)
 
@@ -76,11 +84,38 @@ def test_no_document_of_a_knowledge_base_has_one_in_any_text(data, secret):
     number, way = data.draw(st.sampled_from(_document_places()))
     documents = documents_of()
     documents[number] = _with(documents[number], way, text)
+    _check_refused(documents, number, name)
+
+
+def _check_refused(documents: list[dict[str, Any]], number: int, name: str) -> None:
     with pytest.raises((KnowledgeError, ValidationError)) as refused:
         assemble([SourcedDocument(parse_document(each), str(at)) for at, each in enumerate(documents)])
     if isinstance(refused.value, KnowledgeError):
         ours = [each for each in refused.value.problems if each.rule == "secret-placeholders"]
         assert all(name in each.message and each.source == str(number) for each in ours)
+
+
+def _objects(value: Any, way: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    """Yield the way to each object in JSON."""
+    if isinstance(value, dict):
+        yield way
+    for key, each in value.items() if isinstance(value, dict) else enumerate(value):
+        if isinstance(each, dict | list):
+            yield from _objects(each, (*way, key))
+
+
+@given(st.data(), texts_with_a_secret())
+@settings(max_examples=60, deadline=None)
+def test_no_name_in_a_document_has_one_either(data, secret):
+    text, name = secret
+    documents = json.loads(json.dumps(documents_of()))  # without what they share
+    number = data.draw(st.integers(0, len(documents) - 1))
+    way = data.draw(st.sampled_from(list(_objects(documents[number]))))
+    found = documents[number]
+    for each in way:
+        found = found[each]
+    found[text] = "x"
+    _check_refused(documents, number, name)
 
 
 def _models(base: type[BaseModel]) -> set[type[BaseModel]]:
@@ -233,6 +268,50 @@ async def test_every_body_of_every_request_refuses_it_at_every_depth(service):
     assert asked > 15
     assert all(way[0] == "steps" for way in typed)
     assert service.quick.began == []
+
+
+@pytest.fixture
+async def audited_service(tmp_path):
+    """A service that keeps an audit log and invites visitors, so that all its requests are answered."""
+    use_audit_log(AuditLog(tmp_path / "audit"))
+    links = VisitRegistry(Puppets(browser=None), VisitSettings())
+    async with served(tmp_path / "data", visits=links) as one:
+        yield one
+    use_audit_log(None)
+
+
+async def test_every_part_of_an_address_and_every_header_of_a_request_refuses_it(audited_service):
+    service = audited_service
+    described = (await service.client.get("/api/openapi.json")).json()
+    asked, searched = 0, []
+    for path, operations in described["paths"].items():
+        for method, operation in operations.items():
+            for given_part in operation.get("parameters", []):
+                answer = await _ask_with(service, method, path, given_part)
+                asked += 1
+                where = (method, path, given_part["name"])
+                if answer.status_code == 200:
+                    searched.append(given_part["name"])
+                else:
+                    assert answer.status_code in (404, 422), (where, answer.text)
+                    assert answer.status_code == 404 or given_part["name"] in answer.text, (
+                        where,
+                        answer.text,
+                    )
+    assert asked > 40
+    assert searched == ["actor"], "a part of a name that the entries of the log are compared with"
+    assert service.quick.began == []
+
+
+async def _ask_with(service: Any, method: str, path: str, parameter: dict[str, Any]) -> Any:
+    """Send a request with a placeholder as one parameter."""
+    name = parameter["name"]
+    url = re.sub(r"\{(\w+)\}", lambda found: SECRET if found[1] == name else "A", path)
+    given_at = {name: SECRET}
+    return await service.client.request(
+        method, quote(url), params=given_at if parameter["in"] == "query" else None,
+        headers=given_at if parameter["in"] == "header" else None,
+    )  # fmt: skip
 
 
 def _put(value: Any, way: tuple[str, ...], text: str) -> Any:

@@ -264,6 +264,23 @@ async def test_a_socket_that_receives_without_end_is_closed_in_its_page(page):
             assert await watched.evaluate(receives, "/ws?flood") == 10_001
 
 
+@pytest.mark.parametrize(
+    "change",
+    ["history.replaceState(1, '', '?' + n)", "history.pushState(1, '', '?' + n)", "location.hash = n"],
+)
+async def test_a_page_changes_its_address_as_often_as_chromium_permits(page, change):
+    """The driver passes each change on, and has no time for others if a page makes them without end."""
+    with flooding_site() as site:
+        async with _open_watched(page) as watched:
+            await watched.goto(f"{site}/load/plain")
+            changes = []
+            watched.on("framenavigated", lambda frame: changes.append(frame.url))
+            await watched.evaluate(f"() => {{ for (let n = 0; n < 3000; n++) {change} }}")
+            await watched.evaluate("document.title")
+            assert 100 < len(changes) < 1_000
+            assert read_end_reason(watched) is None
+
+
 async def test_what_is_logged_of_a_page_is_of_its_own_run(page):
     """The driver tells of a page in the task that started the browser, which is another run's."""
     browser = page.context.browser
