@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from playwright.async_api import Browser, Page, StorageState
@@ -41,8 +42,17 @@ _SIGN_IN = re.compile(
 _SIGN_IN_PATH = re.compile(r"log[-_]?in|log[-_]?on|sign[-_]?in|/sessions?\b|/auth", re.IGNORECASE)
 
 
-async def sign_in_by_form(browser: Browser, url: str, inputs: Mapping[str, str]) -> StorageState:
-    """Sign in and return the storage state. Raises `UserError` if signing in fails.
+@dataclass(frozen=True, slots=True)
+class FormSignIn:
+    """What signing in with a form led to."""
+
+    state: StorageState
+    home: str = ""
+    """Where the website led, if the page that was named asks to sign in also those who have."""
+
+
+async def sign_in_by_form(browser: Browser, url: str, inputs: Mapping[str, str]) -> FormSignIn:
+    """Sign in and return the session. Raises `UserError` if signing in fails.
 
     `url` may be a page that leads to the form. Inputs for which no form has a field are left alone: they are for what comes
     after signing in.
@@ -60,12 +70,15 @@ async def sign_in_by_form(browser: Browser, url: str, inputs: Mapping[str, str])
             if at > 0 and not look.asks_to_sign_in and not await _asks_for_more(tab, look, left):
                 break
             arrival = await _submit_one_form(tab, look, left, found=found)
-        if _require_page_index(arrival, url).asks_to_sign_in:
+        came = _require_page_index(arrival, url)
+        if came.asks_to_sign_in:
             raise UserError(
                 "signing in failed: the website still asks for the password",
                 fix="check the values of --input",
             )
-        return await save_session(context)
+        state = await save_session(context)
+        named = None if came.url == url else (await tab.open(url)).look
+        return FormSignIn(state, came.url if named is not None and named.asks_to_sign_in else "")
 
 
 async def _go_to_form(

@@ -139,6 +139,8 @@ async def explore_website(
     Raises `UserError` and `KnowledgeError`.
     """
     wanted = plan.exploration(signed.by if signed is not None else "", plan.limits)
+    if signed is not None and signed.home:
+        wanted = wanted.model_copy(update={"starts": tuple(dict.fromkeys((signed.home, *plan.also)))})
     keep = (
         SignInRenewal(sign_in_again=signed.again) if signed is not None and signed.again is not None else None
     )

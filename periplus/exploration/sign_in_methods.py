@@ -34,6 +34,8 @@ class ExplorationSignIn:
     """The method as it is stored: `task LOGIN`, `storage state` or `form`."""
     state: StorageState
     again: RenewSignIn | None = None
+    home: str = ""
+    """Where a map begins, if the page that was named asks to sign in also those who have."""
 
 
 def sign_in_by_storage_state(file: Path) -> ExplorationSignIn:
@@ -53,11 +55,12 @@ async def sign_in_with_form(browser: Browser, url: str, inputs: Mapping[str, str
 
     async def again() -> StorageState | None:
         try:
-            return await sign_in_by_form(browser, url, inputs)
+            return (await sign_in_by_form(browser, url, inputs)).state
         except UserError:
             return None
 
-    return ExplorationSignIn("form", await sign_in_by_form(browser, url, inputs), again)
+    signed = await sign_in_by_form(browser, url, inputs)
+    return ExplorationSignIn("form", signed.state, again, signed.home)
 
 
 @dataclass(frozen=True, slots=True)

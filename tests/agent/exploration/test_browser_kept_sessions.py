@@ -50,7 +50,7 @@ async def test_a_session_in_indexed_db_is_kept_and_the_application_is_mapped_beh
     browser: Browser, tmp_path: Path
 ) -> None:
     with small_site({"/": APP, "/rules": APP.replace("Accounts", "Rules")}) as site:
-        state = await sign_in_by_form(browser, f"{site.url}/", {"password": "galley"})
+        state = (await sign_in_by_form(browser, f"{site.url}/", {"password": "galley"})).state
         assert [each.get("indexedDB") is not None for each in state["origins"]] == [True]
         done = await explore(browser, site.wanted(), tmp_path, storage_state=state)
     assert done.ended_by == "done"
