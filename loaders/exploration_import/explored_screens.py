@@ -25,6 +25,8 @@ LONGEST_ENTRY = 30
 """The most characters of a menu entry that names a screen."""
 LEAST_PLACES = 4
 """From more paths than these, its own among them, a link to a menu's page is shown."""
+FEW_SCREENS = 3
+"""The title of a page is on no more screens than these; else it is that of the site."""
 ROUNDS = 4
 """How often it is tried whether dialogs and menus can be told from the pages on which they lie."""
 OK, BAD = 200, 400
@@ -96,7 +98,8 @@ def build_screens(looks: Sequence[ExploredPage]) -> tuple[list[ExploredScreen], 
     usual = [at for at, look in enumerate(looks) if not _is_refused(look)]
     linked, menu = (map(root.path, paths) for paths in (_linked_paths(looks), _menu_paths(looks)))
     clusters = cluster_pages([seen[at] for at in usual], linked, menu)
-    groups = _with_states(looks, seen, [[usual[at] for at in group] for group in clusters])
+    groups = _with_signed_out(looks, [[usual[at] for at in group] for group in clusters])
+    groups = _with_states(looks, seen, groups)
     groups = _join_untold(looks, seen, groups)
     titles = _titles(looks, groups)
     groups, titles = [*groups, *refused.values()], [*titles, *refused]
@@ -176,6 +179,27 @@ def _group_refused(looks: Sequence[ExploredPage]) -> dict[str, list[int]]:
         if _is_refused(look):
             found[REFUSALS.get(look.page.status or BAD, "Error")].append(at)
     return found
+
+
+def _with_signed_out(looks: Sequence[ExploredPage], groups: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Return the groups; what an address shows who is signed out belongs to the screen that it shows who is signed in, if both have one
+    title that few others have: the same page without what only the others may do.
+    """
+    screen = _numbered(groups)
+    titles = Counter(title for group in groups for title in {looks[at].page.title for at in group})
+    inside = {
+        (looks[at].observed.path, looks[at].page.title): number
+        for at, number in screen.items()
+        if looks[at].page.signed_in and not looks[at].page.layer
+    }
+    found: list[list[int]] = [[] for _ in groups]
+    for at, number in screen.items():
+        look = looks[at]
+        own = inside.get((look.observed.path, look.page.title))
+        moves = own is not None and not look.page.signed_in and not look.page.layer
+        rare = bool(look.page.title) and titles[look.page.title] <= FEW_SCREENS
+        found[own if own is not None and moves and rare else number].append(at)
+    return sorted(sorted(group) for group in found if group)
 
 
 def _with_states(

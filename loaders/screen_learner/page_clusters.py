@@ -226,15 +226,18 @@ def _build_variants(
     pages: Sequence[ObservedPage], entries: frozenset[tuple[str, ...]] = frozenset()
 ) -> list[_PageVariant]:
     data = frozenset().union(*(page.profile.data for page in pages))
-    known: dict[PageFeature, tuple[SignRole, ...]] = {}
+    known: dict[tuple[PageFeature, bool], tuple[SignRole, ...]] = {}
     seen: dict[tuple[tuple[str, ...], frozenset[SignRole]], list[int]] = defaultdict(list)
     for number, page in enumerate(pages):
         roles: set[SignRole] = set()
+        at = _bare(place(page.path))
         for sign in page.profile.signs - page.profile.passing:
-            if sign not in known:
-                known[sign] = tuple(_roles(sign, data))
-            roles.update(known[sign])
-        seen[_bare(place(page.path)), frozenset(roles)].append(number)
+            # what a menu calls a page is in the rows of the menu, too
+            names = sign.kind in _CALLED and at in entries
+            if (sign, names) not in known:
+                known[sign, names] = tuple(_roles(sign, frozenset() if names else data))
+            roles.update(known[sign, names])
+        seen[at, frozenset(roles)].append(number)
     frame, frames = _frame(seen), _frames_of_parts(seen)
     found: dict[tuple[tuple[str, ...], frozenset[SignRole]], list[int]] = defaultdict(list)
     for (at, whole), where in seen.items():

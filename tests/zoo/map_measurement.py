@@ -38,6 +38,8 @@ class MapTruth:
     asked: Sequence[str]
     same: Sequence[tuple[str, str]]
     screens: Sequence[str]
+    errors: Sequence[str] = ()
+    """Titles of pages on which the application refuses or fails with status 200: a screen of their own, at whatever address."""
 
     def screen_of(self, url: str) -> str:
         """Return the screen at an address."""
@@ -116,7 +118,13 @@ def compare_map(name: str, truth: MapTruth, made: MappedSite, changed: list[str]
     """Compare a map with the application's own routes. `changed`: what differs in its state."""
     base = origin_of(made.seen.exploration.base_url)
     pages = [page for page in made.seen.pages() if (page.status or 200) < _BAD]
-    wanted = {page.page_id: truth.screen_of(page.url) for page in pages if origin_of(page.url) == base}
+    wanted = {
+        page.page_id: "(error)"
+        if any(each in page.title for each in truth.errors)
+        else truth.screen_of(page.url)
+        for page in pages
+        if origin_of(page.url) == base
+    }
     rates = pairwise(made.labels, wanted)
     routed = {
         page.page_id: wanted[page.page_id] for page in pages if page.page_id in wanted and not page.layer

@@ -149,7 +149,10 @@ def measure_fields(made: MappedSite) -> FieldFigures:
 def _measure_screen(made: MappedSite, screen_id: str) -> FieldFigures:
     seen_as = str(made.knowledge.screens[screen_id].metadata.get("seen_as"))
     page = StoredPage(made.seen.snapshot(seen_as))
-    elements = made.knowledge.elements(screen_id).values()
+    # below a dialog is the page on which it lies: its fields are that screen's
+    behind = next((each.behind for each in made.seen.pages() if each.page_id == seen_as), None)
+    screens = dict.fromkeys((screen_id, made.labels.get(behind or "", screen_id)))
+    elements = [each for screen in screens for each in made.knowledge.elements(screen).values()]
     known = {id(found) for each in elements for found in _resolve(page, each)}
     fields = [each for root in page.roots for each in root.elements if _counts(each)]
     unknown = [each for each in fields if id(each) not in known]

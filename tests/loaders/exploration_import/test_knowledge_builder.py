@@ -513,3 +513,38 @@ def test_pages_that_nothing_tells_from_others_go_to_the_screens_at_their_address
     made = build_knowledge(inside.folder, signed_out=outside.folder)
     assert not [each for each in made.warnings if "left out" in each]
     assert len({page for pages in made.screens.values() for page in pages}) == 10
+
+
+def test_what_an_address_shows_who_is_signed_out_is_the_same_screen_if_it_has_the_same_title(
+    tmp_path: Path,
+) -> None:
+    inside, outside = drawing(tmp_path / "in", ("/",)), drawing(tmp_path / "out", ("/",))
+    form = "<form method='post'><label>Rows <textarea name='rows'></textarea></label><button>Edit</button></form>"
+    for name in ("kind", "state", "place", "crew"):
+        more = f"<ul><li>{name} one</li></ul>" if name == "crew" else ""
+        inside.page(
+            name,
+            f"/{name}",
+            f"<main><h2>{name}</h2>{form}</main>",
+            f"{name.title()} editing",
+            start=name == "kind",
+        )
+        body = f"<main><table><thead><tr><th>id</th><th>{name}</th></tr></thead></table>{more}</main>"
+        outside.page(name, f"/{name}", body, f"{name.title()} editing", signed_in=False)
+    made = build_knowledge(inside.folder, signed_out=outside.folder)
+    of = {page: screen for screen, pages in made.screens.items() for page in pages}
+    assert all(of[name] == of[f"out-{name}"] for name in ("kind", "state", "place", "crew"))
+
+
+def test_pages_that_a_menu_calls_as_they_are_headed_are_screens_of_their_own_though_the_menu_is_a_list(
+    tmp_path: Path,
+) -> None:
+    seen = drawing(tmp_path, ("/",))
+    names = ("profile", "orders", "alerts", "emails", "wishes", "addresses")
+    menu = "".join(f"<li><a href='/me/{name}'>Your {name}</a></li>" for name in names)
+    for name in names:
+        body = f"<aside><ul>{menu}</ul></aside><main><h1>Your {name}</h1><table><tr><td>None yet</td></tr></table></main>"
+        seen.page(name, f"/me/{name}", body, f"Your {name} | Shop", start=name == "profile")
+    seen.page("home", "/", "<main><h1>Shop</h1><a href='/me/profile'>Me</a></main>", "Shop")
+    made = build_knowledge(seen.folder)
+    assert len(made.screens) == 7
