@@ -56,6 +56,10 @@ class ActionExecution(Protocol):
     tried_fallbacks: list[ActionCall]
     replaced: str
 
+    @property
+    def agreed(self) -> Sequence[str]:
+        """The questions of the page that were agreed to in this step, as the person allowed."""
+
     async def perform(self, call: ActionCall, values: Mapping[str, Any]) -> None:
         """Perform one call, with its fallback actions. Raises `StepFailed` or a `PageError`."""
 

@@ -48,7 +48,10 @@ class MissingSignIn:
             return
         if run.doors(index)[-1] > opened:
             return
-        asks, signed_in = await session.judge([_ASKS_PASSWORD, Authenticated(type="authenticated")])
+        try:
+            asks, signed_in = await session.judge([_ASKS_PASSWORD, Authenticated(type="authenticated")])
+        except (AgentError, PageError):
+            return  # the step's own error says more
         if not asks.held or signed_in.held or signed_in.status is VerdictStatus.UNKNOWN:
             return
         self._done.add(run)

@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from playwright.async_api import Browser, BrowserContext, Page, StorageState
+from playwright.async_api import Browser, BrowserContext, Page, Response, StorageState
 from playwright.async_api import Error as DriverError
 from pydantic import ValidationError
 
@@ -46,6 +46,7 @@ from kb_schema.explorations import (
     ExplorationPage,
     Offer,
 )
+from kb_schema.url_patterns import origin_of
 
 MOST_PROBED = 15
 """Number of controls of a start page that are checked for overlays."""
@@ -116,11 +117,16 @@ class ExplorationStepRunner:
         async with open_context(browser, storage, self.guard) as context:
             self._browser, self.tab = browser, ExplorationTab(context, self.guard, self.limits.page_s)
             self.at, self.look = None, None
-            context.on("response", lambda answer: self.rules.pace.heed(answer.status, answer.headers))
+            context.on("response", self._heed_limit)
             delay = await self.rules.permission.learn(context)
             if delay:
                 self.rules.pace.slower(delay * self.rules.workers)
             yield context
+
+    def _heed_limit(self, answer: Response) -> None:
+        """Keep the limit that the website tells with a response."""
+        if origin_of(answer.url) in self.ledger.wanted.origins:
+            self.rules.pace.heed(answer.status, answer.headers)
 
     async def take(self, step: ExplorationStep) -> None:
         """Go to the page of a step and perform it. A page that disappears or hangs is recorded as the result.

@@ -139,7 +139,7 @@ async def _open_website(
         knowledge, wanted = await load_website_demo(demo, stores, flow)
         if not demo.sign_in_form:  # else the names are those of its fields, too
             works = {each.task_id for each in wanted.segments if each.task_id is not None}
-            await check_inputs_used(stores, demo.website_id, works, demo.values)
+            await check_inputs_used(stores, demo.website_id, works, demo.values, flow=wanted)
         browser = await stack.enter_async_context(start_browser(options=settings.browser_options()))
         base_url = settings.base_url or knowledge.website.base_url
         storage = await demo.sign_in(browser, base_url)

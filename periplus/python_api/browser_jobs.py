@@ -201,7 +201,7 @@ async def verify(
         headed=headed,
     )
     wanted = await running.read_batch_requirements(batch)
-    await asyncio.to_thread(running.check_runnable, batch, wanted)
+    await asyncio.to_thread(running.check_runnable, batch, wanted, {})
     prepare_output_folder(folder)
     keep_batch(batch, load_settings().data_dir)
     return (await running.VerificationRun(batch, wanted, _silent(), dict(values or {})).done()).reports

@@ -7,6 +7,7 @@ from typing import Any
 
 from kb_schema.documents import did_you_mean
 from kb_schema.knowledge_base import KnowledgeBase
+from kb_schema.presentation_flows import PresentationFlow
 from kb_schema.templates import selector_parameters, variables
 from kb_store import NoSuchWebsite, Stores, read_knowledge
 from periplus.errors import UserError
@@ -15,11 +16,16 @@ _TASK_KINDS = frozenset({"task", "workflow", "presentation_flow", "task_dependen
 
 
 async def check_inputs_used(
-    stores: Stores, website_id: str, works: Collection[str], given: Mapping[str, object]
+    stores: Stores,
+    website_id: str,
+    works: Collection[str],
+    given: Mapping[str, object],
+    *,
+    flow: PresentationFlow | None = None,
 ) -> None:
     """Raise `UserError` for an input that none of these tasks and workflows uses, nor what they run and need.
 
-    `works`: ids; none for a way to a screen. A value may also be a fact of the website, be named by a path or a screen, or be for
+    `works`: ids; none for a way to a screen. `flow`: the presentation of them, which may say a value. A value may also be a fact of the website, be named by a path or a screen, or be for
     signing in. An unknown website is left to others.
     """
     if not given:
@@ -33,7 +39,7 @@ async def check_inputs_used(
     used = {*own, *login, *knowledge.website.global_context}
     if given.keys() <= used:
         return
-    used |= _find_used_names(knowledge, works)
+    used |= _find_used_names(knowledge, works, () if flow is None else tuple(_iterate_texts(flow.to_json())))
     for name in sorted(given.keys() - used):
         several = f"the tasks {', '.join(sorted(works))} have"
         what = several if len(works) > 1 else f"{next(iter(works), 'the way to a screen')} has"
@@ -61,7 +67,7 @@ def _list_inputs(knowledge: KnowledgeBase, works: Collection[str]) -> list[str]:
     )
 
 
-def _find_used_names(knowledge: KnowledgeBase, works: Collection[str]) -> set[str]:
+def _find_used_names(knowledge: KnowledgeBase, works: Collection[str], said: Collection[str]) -> set[str]:
     """Return every name that may stand for a value in these works, in the tasks that they name, and outside of tasks.
 
     Outside of tasks a name counts where it stands for a value (`{name}`, `context_equals`): words are also labels there.
@@ -73,7 +79,7 @@ def _find_used_names(knowledge: KnowledgeBase, works: Collection[str]) -> set[st
         linked.setdefault(edge.to_task, set()).add(edge.from_task)
     others = [each.to_json() for each in knowledge.documents() if each.kind not in _TASK_KINDS]
     outside = {text for each in others for text in _iterate_texts(each)}
-    texts: set[str] = {name for each in others for name in _iterate_fact_names(each)}
+    texts: set[str] = {*said, *(name for each in others for name in _iterate_fact_names(each))}
     waiting, reached = {*works, *_login_of(knowledge), *(outside & known.keys())}, set[str]()
     while waiting:
         work = waiting.pop()

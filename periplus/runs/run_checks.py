@@ -43,9 +43,9 @@ async def check_run_request(
         try:
             if run_request.goal is not None:
                 await knowledge.screen(run_request.goal)
-            if run_request.task_id is None:
+            if run_request.task_id is None and run_request.job is None:
                 await check_inputs_used(stores, run_request.website_id, (), run_request.values)
-            else:
+            elif run_request.task_id is not None:
                 work = await _find_work(knowledge, run_request.task_id)
                 await check_inputs_used(stores, run_request.website_id, (work.local_id,), run_request.values)
                 if asker is None:

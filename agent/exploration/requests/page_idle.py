@@ -31,6 +31,8 @@ WORKED_REST_S = 0.8
 """The same after a page showed that it is at work: an application that starts goes on in steps."""
 WORK_S = 10.0
 """Maximum wait in seconds while a page shows that it is at work; such a sign that stays for longer is an ornament."""
+MOST_ORNAMENTS = 12
+"""A website with more signs of work that stay draws them everywhere: none is waited for any more."""
 _NEVER_ENDING = frozenset({"eventsource", "websocket", "media", "ping"})
 
 
@@ -92,6 +94,8 @@ class PageIdleWait:
 
     async def _is_done(self, late: bool) -> bool:
         """Whether the page shows no work, or showed it for too long; waits a little for a change otherwise."""
+        if len(self._ornaments) >= MOST_ORNAMENTS:
+            return True
         signs = await read_work_signs(self._page) - self._ornaments
         if signs and not late:
             self._rest_s = WORKED_REST_S

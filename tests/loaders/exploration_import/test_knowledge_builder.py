@@ -547,4 +547,4 @@ def test_pages_that_a_menu_calls_as_they_are_headed_are_screens_of_their_own_tho
         seen.page(name, f"/me/{name}", body, f"Your {name} | Shop", start=name == "profile")
     seen.page("home", "/", "<main><h1>Shop</h1><a href='/me/profile'>Me</a></main>", "Shop")
     made = build_knowledge(seen.folder)
-    assert len(made.screens) == 7
+    assert len(made.screens) == 7, dict(made.screens)
