@@ -117,7 +117,9 @@ async def test_a_form_shown_again_below_an_error_ends_the_run_in_doubt(browser, 
     result, site = await _run(browser, tmp_path, answer)
     assert result.status is RunStatus.NEEDS_PERSON
     assert result.error is not None
-    assert result.error.startswith(f"the application refused step 's3' ({told})")
+    assert result.error.startswith(
+        f"after step 's3' the page shows what may be a refusal ({told}); step 's3' of"
+    )
     assert _paths(site) == ["/add"]
 
 
@@ -280,7 +282,7 @@ async def test_a_form_shown_again_below_a_warning_ends_the_run_in_doubt(browser,
     assert result.status is RunStatus.NEEDS_PERSON
     assert result.error is not None
     assert result.error.startswith(
-        "after step 's3' the page shows what may be a refusal (Warning: A title needs two words.); step 's3' of add_title may or may not"
+        "after step 's3' the page shows what may be a refusal (Warning: A title needs two words.); step 's3' of 'add_title' may or may not"
     )
     assert _paths(site) == ["/add"]
 
