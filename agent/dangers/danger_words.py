@@ -277,11 +277,13 @@ def _phrases_in_ascii() -> PhraseIndex:
         for kind, danger, phrase in _lexicon().deeds.phrases
         if not "".join(phrase.words).isascii()
         for spelt in {tuple(map(spell, phrase.words)) for spell in (_without_accents, _with_two_letters)}
-        if "".join(spelt).isascii()
+        if "".join(spelt).isascii() and len("".join(spelt)) >= _SHORTEST_SPELT
     ]
     return PhraseIndex.of(phrases)
 
 
+_SHORTEST_SPELT = 6
+"""Letters of a phrase: shorter ones are words of other languages (`tom`, `sand`, `gui`)."""
 _LETTERS_WITHOUT_ACCENTS = str.maketrans({"ß": "ss", "ł": "l", "ø": "o", "æ": "ae", "đ": "d", "\u0131": "i"})
 _TWO_LETTERS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe"})
 

@@ -270,6 +270,7 @@ def test_what_pays_and_sends_as_its_operation_is_known(path, body, danger) -> No
         ("POST", "/rules", {"when": "mail", "actions": [{"name": "delete"}]}),
         ("POST", "/items", "aktion=speichern&notiz=loeschen"),
         ("POST", "/tasks", "task=delete&due=monday"),
+        ("POST", "/items", "action=gui_open&do=tom"),
         ("POST", "/settings", "show_delete_button=1&deleteButton=0&btnSave=Save"),
         ("POST", "/settings", "button_text=Buy+now&button_delete_text=Remove&btn_label=Delete&submit_reason=Pay+later"),
         ("POST", "/settings", {"deleteButton": "Remove", "btnDelete": "Delete"}),
