@@ -78,7 +78,7 @@ class MessageSigns(Model):
     warning: bool = False
     """Whether its markup calls it a warning."""
     of_field: bool = False
-    """Whether its markup calls it one of a field."""
+    """Whether a field refers to it (`aria-describedby`, `aria-errormessage`)."""
 
 
 class PersonCheck(Model):
@@ -333,7 +333,7 @@ def _is_same_form(before: RefusalSigns, after: RefusalSigns) -> bool:
 
 
 def _stands_beside_field(seen: RefusalSigns, message: MessageSigns) -> bool:
-    """Whether a message stands in the row of a field, or right beside it and is one of it by its markup or its words.
+    """Whether a message stands in the row of a field, or right beside it and the field refers to it or its first sentence speaks of it.
 
     A notice elsewhere, or of something else, may have nothing to do with the form.
     """
@@ -345,8 +345,12 @@ def _stands_beside_field(seen: RefusalSigns, message: MessageSigns) -> bool:
 
 
 def _speaks_of(field: FieldSigns, text: str) -> bool:
-    """Whether a text has a word of the name of a field, or of what was entered there."""
-    return bool({*words(field.label), *words(field.value or "")} & set(words(text)) - SMALL_WORDS)
+    """Whether the first sentence of a text has a word of the name of a field, or of what was entered there.
+
+    `Saved. But the name was used before` tells that it was stored first.
+    """
+    first = re.split(r"[.!?;]\s", text, maxsplit=1)[0]
+    return bool({*words(field.label), *words(field.value or "")} & set(words(first)) - SMALL_WORDS)
 
 
 def _keeps_entries(before: RefusalSigns, after: RefusalSigns) -> bool:

@@ -160,7 +160,13 @@ STORED = "<div class='alert alert-success'>Changes stored</div>"
     ("beside", "around", "refused"),
     [
         ("<span class=error>This title is taken</span>", "", True),
-        ("<span class=field-error>No more than 3 characters</span>", "", True),
+        (
+            "<span class=error id=e>No more than 3 characters</span><script>title.setAttribute('aria-describedby', 'e')</script>",
+            "",
+            True,
+        ),
+        ("<span class=field-error>Your photo is not verified yet</span>", "", False),
+        ("<p class=error>Saved. But the title was used before.</p>", "", False),
         ("<span class=error>Telephone number is not verified yet</span>", "", False),
         ("<span class=error>This title is long</span>", STORED, False),
     ],

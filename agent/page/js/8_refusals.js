@@ -6,7 +6,6 @@ const UNSHOWN_TYPES = new Set(["hidden", "submit", "button", "reset", "image"]);
 const ERROR_WORD = /^(err|errors?|error(list|note|message|messages|msg|text|box|summary|block)|danger|destructive|negative|invalid|fail|failed|failure)$/;
 const WARNING_WORD = /^(warn|warning|warnings|caution)$/;
 const SUCCESS_WORD = /^(success|successful|succeeded|positive|ok)$/;
-const FIELD_WORD = /^(field|fields|control|input|feedback|validation)$/;
 const BADGE_WORD = /^(badge|pill|chip|tag)$/; // states of data, such as `Cancelled`, which are red like errors
 const CURRENCIES = new Set(Intl.supportedValuesOf("currency"));
 const KIND_ATTRIBUTES = ["class", "id", "data-type", "data-status", "data-variant", "data-kind", "data-level", "data-severity"];
@@ -161,9 +160,15 @@ function messageSigns(root, look) {
     const text = messageText(el, look);
     if (!saysSomething(text) || text.length > TOLD_LIMIT) continue;
     taken.push(el);
-    found.push({ text, live: el.matches(LIVE), wrong: isCalled(el, hasErrorWord), warning: isCalled(el, hasWarningWord), of_field: kindWords(el).some((word) => FIELD_WORD.test(word)) });
+    found.push({ text, live: el.matches(LIVE), wrong: isCalled(el, hasErrorWord), warning: isCalled(el, hasWarningWord), of_field: isReferredTo(el, root) });
   }
   return found;
+}
+
+/** Whether a field says that an element, or what is in it, describes it. */
+function isReferredTo(el, root) {
+  const ids = [el, ...el.querySelectorAll("[id]")].map((node) => node.id).filter(Boolean);
+  return ids.some((id) => root.querySelector(`[aria-describedby~="${CSS.escape(id)}"], [aria-errormessage~="${CSS.escape(id)}"]`) !== null);
 }
 
 /** What the page calls a success by its markup, but for fields and controls. */
