@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import get_args
@@ -61,8 +61,16 @@ class AddressWords(Model):
     names_of_things: frozenset[str]
     called: DangerPhrases
     fields_that_say: frozenset[str]
+    fields_that_say_with_a_thing: frozenset[str]
     fields_that_may_say: frozenset[str]
+    fields_that_call: frozenset[str]
+    arguments_of_calls: frozenset[str]
+    beside_calls: frozenset[str]
+    fields_of_orders: frozenset[str]
     pressed_buttons: frozenset[str]
+    button_words: frozenset[str]
+    words_of_settings: frozenset[str]
+    names_of_buttons: frozenset[str]
     arguments: frozenset[str]
     beside_operations: frozenset[str]
     told: frozenset[str]
@@ -261,6 +269,44 @@ def _as_latin(found: re.Match[str], *, latin: bool) -> str:
 
 def _plain_words(text: str) -> tuple[str, ...]:
     return words(normalize_text(text))
+
+
+@cache
+def _phrases_in_ascii() -> PhraseIndex:
+    phrases = [
+        (kind, danger, replace(phrase, words=spelt))
+        for kind, danger, phrase in _lexicon().deeds.phrases
+        if not "".join(phrase.words).isascii()
+        for spelt in {tuple(map(spell, phrase.words)) for spell in (_without_accents, _with_two_letters)}
+        if "".join(spelt).isascii() and len("".join(spelt)) >= _SHORTEST_SPELT
+    ]
+    return PhraseIndex.of(phrases)
+
+
+_SHORTEST_SPELT = 6
+"""Letters of a phrase: shorter ones are words of other languages (`tom`, `sand`, `gui`)."""
+_LETTERS_WITHOUT_ACCENTS = str.maketrans({"ß": "ss", "ł": "l", "ø": "o", "æ": "ae", "đ": "d", "\u0131": "i"})
+_TWO_LETTERS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe"})
+
+
+def _without_accents(word: str) -> str:
+    apart = unicodedata.normalize("NFKD", word.translate(_LETTERS_WITHOUT_ACCENTS))
+    return "".join(each for each in apart if not unicodedata.combining(each))
+
+
+def _with_two_letters(word: str) -> str:
+    return _without_accents(word.translate(_TWO_LETTERS))
+
+
+def find_harm_spelt_in_ascii(name: str) -> Danger | None:
+    """Return the harm of an operation that a program writes without the letters of its language (`kuendigen`, `resilier`)."""
+    said = words(name)
+    found = (
+        danger
+        for _, danger, phrase in _phrases_in_ascii().read_candidates(said)
+        if phrase.find(said) is not None
+    )
+    return next((each for each in found if each in HARM), None)
 
 
 def find_harm_in_words(name: str) -> tuple[Danger, str] | None:

@@ -18,7 +18,12 @@ from agent.dangers.danger_addresses import (
     find_deed_of_path_part,
     find_deed_of_value,
 )
-from agent.dangers.danger_words import HARM, find_danger_in_words, load_danger_words
+from agent.dangers.danger_words import (
+    HARM,
+    find_danger_in_words,
+    find_harm_spelt_in_ascii,
+    load_danger_words,
+)
 from kb_schema.explorations import Danger
 from kb_schema.text_similarity import words
 
@@ -26,12 +31,17 @@ MOST_OBJECTS = 3_000
 """Objects of one body that are looked at."""
 MOST_FIELDS = 1_000
 LONGEST_VALUE = 200
+METHOD_FIELD = "_method"
 _MOST_WORDS = 4
+_PARTS_OF_BUTTONS = re.compile(r"[$:.\[\]]")
+"""What stands between the parts of a button's name: `ctl00$Main$btnDelete`, `form:deleteButton`, `btnDelete.x`."""
 _NAME = re.compile(r"\A[\w.:/#-]{1,80}\Z")
 _IDENTIFYING = frozenset({"id", "ids", "uuid", "guid", "key", "keys", "token", "index"})
 """The last words of fields that say which thing is meant."""
 UNSET = frozenset({"", "0", "false", "off", "no", "null", "none"})
 """What a field holds that is not set."""
+_SWITCHED_OFF = UNSET - {""}
+"""The same of a button: one without a value is sent with none."""
 _WHAT_IT_IS = frozenset({"type", "kind", "event", "mode"})
 """Fields that say what a thing is more often than what is done with it: only words of links count."""
 
@@ -49,11 +59,31 @@ class SentObject:
     listed: bool = False
     """It is an entry of a list."""
     form: bool = False
+    ordered: bool = False
+    """It stands in a field of orders (`command`, `mutations`) of an object that has nothing else."""
+    told: bool = False
+    """It stands in a field of events."""
 
     @property
     def is_operation(self) -> bool:
         """Whether it has nothing but an operation and what this is given, as far as the names of its fields say."""
         return all(_stands_beside(name) for name, _ in self.fields)
+
+    @property
+    def is_call(self) -> bool:
+        """Whether it has nothing but the name of an operation, which it is ordered to do or given arguments for, and what stands beside."""
+        known, names = load_danger_words().addresses, [name for name, _ in self.fields]
+        beside = known.fields_that_call | known.beside_calls
+        return (
+            not self.told
+            and (self.is_ordered or not known.arguments_of_calls.isdisjoint(map(str.casefold, names)))
+            and all(name.casefold() in beside or _stands_beside(name) for name in names)
+        )
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether it stands where orders do; one of a list that has only a name is none: `{"actions": [{"name": "delete"}]}`."""
+        return self.ordered and (len(self.fields) > 1 or not self.listed)
 
     @property
     def has_arguments(self) -> bool:
@@ -65,40 +95,49 @@ class SentObject:
 
 def list_objects(known: Any, *, but: frozenset[str]) -> Iterator[SentObject]:
     """Yield the objects of JSON, the outermost ones first, without what stands below fields with names of `but`."""
-    waiting: deque[tuple[Any, int, bool]] = deque([(known, 1, False)])
+    waiting: deque[tuple[Any, SentObject]] = deque([(known, SentObject(()))])
     count = 0
     while waiting and count < MOST_OBJECTS:
-        one, depth, listed = waiting.popleft()
+        one, place = waiting.popleft()
         count += 1
         if isinstance(one, list):
-            inside = depth if one is known else depth + listed
-            waiting.extend(
-                (each, inside, True) for each in one[:MOST_OBJECTS] if isinstance(each, dict | list)
-            )
+            inside = place.depth if one is known else place.depth + place.listed
+            each_place = replace(place, depth=inside, listed=True)
+            waiting.extend((each, each_place) for each in one[:MOST_OBJECTS] if isinstance(each, dict | list))
         elif isinstance(one, dict):
             fields = tuple(one.items())[:MOST_FIELDS]
-            yield SentObject(fields, depth, listed)
-            waiting.extend(
-                (value, depth + 1, False)
-                for name, value in fields
-                if isinstance(value, dict | list) and name.casefold() not in but
-            )
+            yield replace(place, fields=fields)
+            waiting.extend(_list_below(fields, place.depth + 1, but))
+
+
+def _list_below(
+    fields: Sequence[tuple[str, Any]], depth: int, but: frozenset[str]
+) -> Iterator[tuple[Any, SentObject]]:
+    """Yield what stands in the fields of an object, with its place."""
+    known = load_danger_words().addresses
+    orders = all(name.casefold() in known.fields_of_orders or _stands_beside(name) for name, _ in fields)
+    for name, value in fields:
+        plain = name.casefold()
+        if isinstance(value, dict | list) and plain not in but:
+            ordered = orders and plain in known.fields_of_orders
+            yield value, SentObject((), depth, ordered=ordered, told=plain in known.counters)
 
 
 def find_harm_of_objects(objects: Sequence[SentObject], *, replaces: bool, tells: bool) -> Harm | None:
     """Return the harm that one of the objects names as its operation.
 
     `replaces`: what is sent takes the place of what was there (PUT): only the outermost fields say what to do. `tells`: it is sent to
-    where deeds are counted or looked for; the same holds there.
+    where deeds are counted or looked for; the same holds there, but for an order that stands alone.
     """
     for each in objects:
         outermost, within = each.depth == 1, each.depth == 2 and not each.listed
-        if replaces or tells:
+        if replaces or (tells and (each.listed or not each.ordered)):
             harm = _harm_of_fields_that_say(each) if outermost else None
         else:
             harm = (
                 (_harm_of_fields_that_say(each) if outermost or within else None)
                 or (_harm_of_operation(each) if each.is_operation else None)
+                or (_harm_of_call(each) if each.is_call else None)
                 or (_harm_of_only_field(each) if outermost or each.listed else None)
             )
         if harm is not None:
@@ -120,6 +159,14 @@ def list_requests(objects: Sequence[SentObject]) -> Iterator[tuple[str, str]]:
             yield method, address
 
 
+def list_methods(objects: Sequence[SentObject]) -> Iterator[str]:
+    """Yield the methods that objects say in a field that is called `_method`: the application may take any of them."""
+    for each in objects:
+        for name, value in each.fields:
+            if isinstance(value, str) and name.casefold() == METHOD_FIELD:
+                yield value
+
+
 def below(one: SentObject) -> SentObject:
     """Return an object as one of a list below: a line of JSON is an operation, or a thing that is kept."""
     return replace(one, depth=one.depth + 1, listed=True)
@@ -129,18 +176,54 @@ def _harm_of_fields_that_say(one: SentObject) -> Harm | None:
     known = load_danger_words().addresses
     for name, value in one.fields:
         last = _read_last_name(name)
-        if not isinstance(value, str) or len(value) > LONGEST_VALUE or _is_told(value):
+        if not isinstance(value, str) or len(value) > LONGEST_VALUE:
             continue
         deed: Danger | None = None
-        if last in known.fields_that_say:
+        if last in known.fields_that_say and not _is_told(value):
             deed = find_deed_of_value(value)
             deed = deed if deed in HARM else _find_deed_of_name(value, pressed=len(words(value)) == 1)
-        elif one.form and last in known.pressed_buttons:
-            found = find_danger_in_words(value, pressed=True)
-            deed = found[0] if found is not None else None
+            deed = deed if deed in HARM else find_harm_spelt_in_ascii(value)
+        elif last in known.fields_that_say_with_a_thing and "." in value:
+            deed = _find_deed_of_name(value, pressed=False)
+        elif one.form:
+            deed = _find_deed_of_button(name, value)
         if deed in HARM:
             return deed, f"{last}={value}"[:100]
     return None
+
+
+def _find_deed_of_button(name: str, value: str) -> Danger | None:
+    """Return the deed of a button that was pressed: of its label, or of its name, which is that of the field or its value."""
+    known, plain = load_danger_words().addresses, name.casefold()
+    if plain in known.names_of_buttons:
+        parts = _PARTS_OF_BUTTONS.split(value)
+        return _find_deed_of_name(parts[0], pressed=True) or _find_deed_of_button_name(parts[-1])
+    called = next((each for each in reversed(_PARTS_OF_BUTTONS.split(name)) if len(each) > 1), "")
+    deed = _without_button(called)
+    if _read_last_name(name) in known.pressed_buttons or (
+        deed is not None and "".join(deed).strip("0123456789") == ""
+    ):
+        found = find_danger_in_words(value, pressed=True)
+        if found is not None and found[0] in HARM:
+            return found[0]
+    return _find_deed_of_button_name(called) if deed and value.casefold() not in _SWITCHED_OFF else None
+
+
+def _find_deed_of_button_name(name: str) -> Danger | None:
+    deed = _without_button(name)
+    return _find_deed_of_name("_".join(deed), pressed=len(deed) == 1) if deed else None
+
+
+def _without_button(name: str) -> tuple[str, ...] | None:
+    """Return the words of a button's name without those that say that it is one (`btnDelete`); None if it has none of these."""
+    known, said = load_danger_words().addresses, words(name)
+    deed = said[1:] if said and said[0] in known.button_words else said
+    deed = deed[:-1] if deed and deed[-1] in known.button_words else deed
+    return (
+        None
+        if deed == said or not known.words_of_settings.isdisjoint(said[:: max(1, len(said) - 1)])
+        else deed
+    )
 
 
 def _harm_of_operation(one: SentObject) -> Harm | None:
@@ -152,14 +235,25 @@ def _harm_of_operation(one: SentObject) -> Harm | None:
         if _is_set(value, one) and last.lstrip("_") in known.keys_that_do["deletes"]:
             return "deletes", f"{last}={value}"[:100]
         says, may_say = last in known.fields_that_say, last in known.fields_that_may_say
-        if not isinstance(value, str) or not (says or (may_say and (argued or one.depth == 1))):
+        outermost = one.depth == 1 or one.is_ordered
+        if not isinstance(value, str) or not (says or (may_say and (argued or outermost))):
             continue
-        if says and len(one.fields) == 1 and one.depth > 1:
+        if says and len(one.fields) == 1 and not outermost:
             continue  # `{"then": {"action": "delete"}}` is a rule
         pressed = len(words(value[:LONGEST_VALUE])) == 1 if says else argued and last not in _WHAT_IT_IS
         deed = _find_deed_of_name(value, pressed=pressed)
         if deed in HARM:
             return deed, f"{last}={value}"[:100]
+    return None
+
+
+def _harm_of_call(one: SentObject) -> Harm | None:
+    """Return the harm of an operation that an object calls by its name: `{"name": "deleteTodo", "args": {"id": 1}}`."""
+    for name, value in one.fields:
+        if isinstance(value, str) and name.casefold() in load_danger_words().addresses.fields_that_call:
+            deed = _find_deed_of_name(value, pressed=True)
+            if deed in HARM:
+                return deed, f"{name}={value}"[:100]
     return None
 
 

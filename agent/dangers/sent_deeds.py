@@ -19,6 +19,7 @@ from agent.dangers.danger_rules import SAFE_METHODS
 from agent.dangers.danger_words import HARM, load_danger_words
 from agent.dangers.graphql_mutations import list_mutated_fields
 from agent.dangers.named_operations import (
+    METHOD_FIELD,
     MOST_FIELDS,
     MOST_OBJECTS,
     UNSET,
@@ -26,6 +27,7 @@ from agent.dangers.named_operations import (
     SentObject,
     below,
     find_harm_of_objects,
+    list_methods,
     list_objects,
     list_requests,
 )
@@ -37,7 +39,6 @@ LONGEST_BODY = 2_000_000
 DEEPEST = 2
 """How deep states in JSON are read: frameworks send `{"boat": {"status": "deleted"}}`."""
 _OVERRIDES = ("x-http-method-override", "x-http-method", "x-method-override")
-_METHOD_FIELD = "_method"
 _TYPE_OF_SOAP = re.compile(r';\s*action="?([^";]+)', re.IGNORECASE)
 """SOAP 1.2 names the action in the type of the body."""
 _SOAP_BODY = re.compile(r"<(?:[\w.-]+:)?Body\b[^>]*>\s*<(?:[\w.-]+:)?([\w.-]+)")
@@ -108,7 +109,8 @@ class _Body:
     @property
     def methods(self) -> list[str]:
         """The methods that its fields say: the application may take any of them."""
-        return [value for name, value in self.fields if name == _METHOD_FIELD]
+        said = (value for name, value in self.fields if name == METHOD_FIELD)
+        return list(dict.fromkeys((*said, *list_methods(self.objects))))
 
     @classmethod
     def read(cls, sent: SentRequest) -> _Body:

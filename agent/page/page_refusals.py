@@ -19,6 +19,7 @@ from playwright.async_api import Page
 from agent.page import in_page_library
 from agent.page.page_writes import PageWrite
 from kb_schema.base import Model
+from kb_schema.text_similarity import SMALL_WORDS, words
 
 _NO_SUCH_ENDPOINT = frozenset({404, 405, 501})
 _UNDECIDED = frozenset({408})
@@ -76,6 +77,8 @@ class MessageSigns(Model):
     """Whether its markup calls it an error."""
     warning: bool = False
     """Whether its markup calls it a warning."""
+    of_field: bool = False
+    """Whether a field refers to it (`aria-describedby`, `aria-errormessage`)."""
 
 
 class PersonCheck(Model):
@@ -102,6 +105,8 @@ class RefusalSigns(Model):
     native: tuple[NativeRefusal, ...] = ()
     fields: tuple[FieldSigns, ...] = ()
     messages: tuple[MessageSigns, ...] = ()
+    successes: tuple[str, ...] = ()
+    """What its markup calls a success."""
     told: str = ""
     """The text of a page that is nothing but a message, else its heading."""
     person: tuple[PersonCheck, ...] = ()
@@ -115,7 +120,7 @@ class RefusalSign(StrEnum):
     NATIVE = "native"
     FIELDS = "fields"
     FORM = "form"
-    """The answer is the same form, with what was entered and an error beside a field."""
+    """The answer is the same form, with what was entered and an error beside a field, and nothing says that it was stored."""
     MESSAGE = "message"
 
 
@@ -204,7 +209,8 @@ def find_refusal(
     sign = RefusalSign.MESSAGE
     if same_form and any(write.document and write.status == _SHOWN_AT_ONCE for write in writes):
         beside = any(_stands_beside_field(seen, each) for each in wrong)
-        sign = RefusalSign.FORM if beside and _keeps_entries(was, seen) else sign
+        stored = not set(seen.successes) <= set(was.successes)
+        sign = RefusalSign.FORM if beside and not stored and _keeps_entries(was, seen) else sign
         wrong = wrong or [each for each in messages if each.warning]
     return PageRefusal(sign, _quote([each.text for each in wrong])) if wrong else None
 
@@ -327,8 +333,24 @@ def _is_same_form(before: RefusalSigns, after: RefusalSigns) -> bool:
 
 
 def _stands_beside_field(seen: RefusalSigns, message: MessageSigns) -> bool:
-    """Whether a message stands in the row of a field: a notice elsewhere may have nothing to do with the form."""
-    return any(message.text in text for each in seen.fields for text in each.beside)
+    """Whether a message stands in the row of a field, or right beside it and the field refers to it or its first sentence speaks of it.
+
+    A notice elsewhere, or of something else, may have nothing to do with the form.
+    """
+    return any(
+        any(message.text in text for text in each.beside)
+        or (message.text in each.messages and (message.of_field or _speaks_of(each, message.text)))
+        for each in seen.fields
+    )
+
+
+def _speaks_of(field: FieldSigns, text: str) -> bool:
+    """Whether the first sentence of a text has a word of the name of a field, or of what was entered there.
+
+    `Saved. But the name was used before` tells that it was stored first.
+    """
+    first = re.split(r"[.!?;]\s", text, maxsplit=1)[0]
+    return bool({*words(field.label), *words(field.value or "")} & set(words(first)) - SMALL_WORDS)
 
 
 def _keeps_entries(before: RefusalSigns, after: RefusalSigns) -> bool:

@@ -10,6 +10,7 @@ import json
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from typing import Literal
 
 from playwright.async_api import ElementHandle, Page
 from playwright.async_api import Error as DriverError
@@ -50,6 +51,8 @@ class TextPlace:
     """Why nobody can see it there; None if it can be seen."""
     fading: bool
     """It cannot be seen, and an animation is under way by which that may change."""
+    struck: Literal["deleted", "line"] | None
+    """It is marked as deleted, or a line goes through it."""
     stood: bool
     """It stood there before the press, and was seen."""
 

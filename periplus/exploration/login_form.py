@@ -13,7 +13,7 @@ from playwright.async_api import Error as PlaywrightError
 
 from agent.browser.storage_state import save_session
 from agent.dangers.danger_addresses import find_danger_in_address
-from agent.dangers.danger_words import HARM
+from agent.dangers.danger_words import HARM, find_danger_in_words
 from agent.exploration.pages.page_observation import PageObservation, list_offers, observe_page
 from agent.exploration.requests.request_guard import RequestGuard
 from agent.exploration.tab.exploration_context import open_context
@@ -21,6 +21,7 @@ from agent.exploration.tab.exploration_tab import AttemptResult, ExplorationTab
 from kb_schema.explorations import Offer
 from kb_schema.secret_fields import is_secret_name
 from kb_schema.selectors import ValueStrategy
+from kb_schema.text_similarity import words
 from kb_schema.url_patterns import origin_of
 from periplus.errors import UserError
 from periplus.session_setup import open_fresh_context
@@ -125,7 +126,10 @@ def find_sign_in_controls(offers: Sequence[Offer]) -> list[Offer]:
     ways = [
         each
         for each in offers
-        if each.action_type == "click" and each.kind not in _BUTTONS and each.danger is None
+        if each.action_type == "click"
+        and each.kind not in _BUTTONS
+        and each.danger is None
+        and not _names_harm(each)
     ]
     said = [each for each in ways if _SIGN_IN.search(_normalize_text(each.label or each.name))]
     led = [each for each in ways if each.href is not None and _SIGN_IN_PATH.search(urlsplit(each.href).path)]
@@ -165,6 +169,17 @@ async def _submit_one_form(
                 f"the field for {name!r} does not accept its value", fix="watch the page with --headed"
             )
     return await tab.use(button, look)
+
+
+def _names_harm(offer: Offer) -> bool:
+    """Whether a control says what is done after signing in, and that does harm: `Log in to cancel subscription`.
+
+    A link opens a page: of one only the words count that tell a deed of a link.
+    """
+    said = words(offer.label or offer.name)
+    rests = (" ".join(said[at:]) for at in range(1, len(said)))
+    dangers = (find_danger_in_words(each, pressed=offer.href is None) for each in rests)
+    return any(each is not None and each[0] in HARM for each in dangers)
 
 
 def _does_harm(button: Offer) -> bool:

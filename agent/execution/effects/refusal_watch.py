@@ -182,7 +182,12 @@ class RefusalWatch:
 
     def _error(self, refusal: PageRefusal) -> StepRefused:
         self._refused = str(refusal)
-        reason = f"the application refused step {self._step.step_id!r} ({refusal})"
+        step = f"step {self._step.step_id!r}"
+        reason = (
+            f"the application refused {step} ({refusal})"
+            if refusal.did_not_happen
+            else f"after {step} the page shows what may be a refusal ({refusal})"
+        )
         return StepRefused(
             reason,
             did_not_happen=refusal.did_not_happen,

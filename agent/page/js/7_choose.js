@@ -9,6 +9,7 @@ const COMBOBOX = "[role=combobox]";
 const CLEARING = /[\s\u00d7\u2715\u2716\u25be\u25bc\u2304]+/g; // signs of a widget beside its words
 const SENDS = "button[type=submit], form button:not([type]), button[formaction], input[type=submit], input[type=image], a[href]:not([href^='#']):not([href^='javascript:'])";
 const shownBefore = new WeakMap(); // list -> what said the option before its widget was opened, until it was chosen
+const triedBefore = new WeakMap(); // list -> what came of opening its widget
 
 /**
  * Choose options by value or label, as soon as all of them are there. For a hidden list nothing is chosen: a person opens the
@@ -42,7 +43,7 @@ async function choose(el, wanted, timeoutMs) {
 function beforeWidget(list, widget, option, wanted) {
   if (option && option.selected && list.selectedOptions.length === 1) return { gone: false, problem: null };
   if (list.multiple) return { gone: false, problem: `it is hidden, and ${describe(widget)}, which stands for it, may have several options chosen` };
-  if (shownBefore.has(list)) return { gone: false, problem: `it is hidden, and ${describe(widget)}, which stands for it, was opened before without that choice` };
+  if (shownBefore.has(list)) return { gone: false, problem: `it is hidden, and ${describe(widget)}, which stands for it, ${triedBefore.get(list) || "was opened before without that choice"}` };
   shownBefore.set(list, new Set(offersOf(option ? squeeze(option.label) : wanted, newLook())));
   const there = [...list.options].slice(0, OPTIONS_KEPT).map((each) => squeeze(each.label)).filter(Boolean);
   return { gone: false, problem: `it is hidden, and ${describe(widget)} stands for it`, widget: true, missing: option ? null : wanted, there };
@@ -68,15 +69,15 @@ function wantedOptions(list, wanted) {
 
 /**
  * The widget that a script has put beside a list to choose from, or around it, and that people see instead (Select2,
- * bootstrap-select); null if there is none. It has a sign of a list, and shows what is chosen in the list and nothing else:
- * a button beside a hidden list is no widget.
+ * bootstrap-select); null if there is none. It has a sign of a list, or the options of this one as its own entries (nice-select,
+ * Semantic UI), and shows what is chosen in the list and nothing else: a button beside a hidden list is no widget.
  */
 function widgetOf(list, look) {
   if (tagOf(list) !== "select" || !tuckedAway(list, look)) return null;
   const isWidget = (node) =>
-    node && tagOf(node) !== "select" && visible(node, look) && (node.matches(LIST_SIGNS) || node.querySelector(LIST_SIGNS) !== null)
+    node && tagOf(node) !== "select" && visible(node, look) && (node.matches(LIST_SIGNS) || node.querySelector(LIST_SIGNS) !== null || entriesOf(list, node) !== null)
     && !node.matches(SENDS) && node.querySelector(SENDS) === null
-    && [...node.querySelectorAll("select")].every((other) => other === list) && (widgets.has(node) || saysChoice(node, list));
+    && [...node.querySelectorAll("select")].every((other) => other === list) && (widgets.has(node) || saysChoice(node, list, look));
   const around = list.parentElement;
   const shown = [list.nextElementSibling, list.previousElementSibling].filter(isWidget);
   const widget = shown[0] || (around && !["form", "fieldset", "td", "body"].includes(tagOf(around)) && isWidget(around) ? around : null);
@@ -86,9 +87,25 @@ function widgetOf(list, look) {
 
 const widgets = new WeakSet(); // those that showed the choice of their list once
 
+/** What in an element has the options of a list as its entries, all of them in their order, and nothing else; null if nothing has. */
+function entriesOf(list, node) {
+  const labels = [...list.options].map((option) => squeeze(option.label)).filter(Boolean);
+  const lists = labels.length < 2 ? [] : [...node.querySelectorAll("*")].filter((parent) => {
+    if (parent.children.length < labels.length || parent.contains(list) || list.contains(parent)) return false;
+    const said = [...parent.children].map((entry) => squeeze(entry.textContent)).filter(Boolean);
+    return said.length === labels.length && said.every((text, i) => text === labels[i]);
+  });
+  return lists[0] || null;
+}
+
 /** Whether an element shows the labels of the options that are chosen in a list, perhaps the list's own name, and nothing else. */
-function saysChoice(node, list) {
-  let rest = squeeze(textOf(node, null)).toLowerCase();
+function saysChoice(node, list, look) {
+  let rest = squeeze(textOf(node, look)).toLowerCase();
+  const entries = entriesOf(list, node);
+  if (entries && visible(entries, look)) { // transparent until it is opened
+    if (getComputedStyle(entries).pointerEvents !== "none") return false; // a press that opens it may press one of them
+    rest = rest.split(squeeze(textOf(entries, look)).toLowerCase()).join(" ");
+  }
   const labels = [...list.selectedOptions].map((option) => squeeze(option.label).toLowerCase()).filter(Boolean);
   const names = labelsOf(list).map((label) => squeeze(textOf(label, null)).toLowerCase()).filter(Boolean);
   for (const name of names) rest = rest.split(name).join(" ");
@@ -123,6 +140,7 @@ async function widgetOption(list, wanted, timeoutMs) {
     const own = all.filter((node) => widget !== null && widget.contains(node));
     const near = own.length ? own : all;
     const found = near.length > 1 ? near.filter((node) => isOnTop(node, look)) : near;
+    if (found.length !== 1) triedBefore.set(list, `showed ${found.length || "no"} options ${JSON.stringify(label)} when it was opened`);
     if (found.length === 1 || nativeNow() >= deadline) return { path: found.length === 1 ? pathTo(found[0]) : null, found: found.length };
     await nextChange(Math.max(1, Math.min(100, deadline - nativeNow())));
   }
@@ -173,6 +191,7 @@ async function widgetChose(list, wanted, timeoutMs) {
       shownBefore.delete(list);
       return true;
     }
+    triedBefore.set(list, `had its option ${JSON.stringify(wanted)} pressed before, and the list did not have it chosen`);
     if (now >= deadline) return false;
     await nextChange(Math.max(1, Math.min(50, deadline - now)));
   }

@@ -13,6 +13,7 @@ const ERRORLIKE = ["err", "danger", "destructive", "negative", "invalid", "fail"
   .flatMap((word) => KIND_ATTRIBUTES.map((name) => `[${name}*="${word}" i]`))
   .join(", ");
 const WARNINGLIKE = ["warn", "caution"].flatMap((word) => KIND_ATTRIBUTES.map((name) => `[${name}*="${word}" i]`)).join(", ");
+const SUCCESSLIKE = ["success", "positive", "succeeded"].flatMap((word) => KIND_ATTRIBUTES.map((name) => `[${name}*="${word}" i]`)).join(", ");
 const LIVE = '[role="alert"], [role="alertdialog"], [aria-live="assertive"]';
 const CHOICES = "button, [role=button], input[type=submit], input[type=button]";
 const NOT_MESSAGES = new Set(["button", "a", "option", "pre", "code", "svg", "script", "style", "nav"]);
@@ -59,7 +60,7 @@ window.addEventListener("submit", () => { pressNotes.submitted = true; }, { capt
 /** All signs that the page shows now. */
 function refusalSigns() {
   const look = newLook();
-  const signs = { url: document.URL, presses: pressNotes.count, native: nativeRefusals(look), fields: [], messages: [], told: pageMessage(look), person: personChecks(look) };
+  const signs = { url: document.URL, presses: pressNotes.count, native: nativeRefusals(look), fields: [], messages: [], successes: [], told: pageMessage(look), person: personChecks(look) };
   const forms = [];
   for (const root of rootsBelow(document)) {
     const mayBeMarked = root.querySelector(`${ERRORLIKE}, ${LIVE}, [aria-invalid="true"]`) !== null;
@@ -68,6 +69,7 @@ function refusalSigns() {
       if (isShownField(el, look)) signs.fields.push(fieldSigns(el, rowOfField(el), mayBeMarked, forms, look));
     }
     signs.messages.push(...messageSigns(root, look));
+    signs.successes.push(...successSigns(root, look));
   }
   return signs;
 }
@@ -158,9 +160,22 @@ function messageSigns(root, look) {
     const text = messageText(el, look);
     if (!saysSomething(text) || text.length > TOLD_LIMIT) continue;
     taken.push(el);
-    found.push({ text, live: el.matches(LIVE), wrong: isCalled(el, hasErrorWord), warning: isCalled(el, hasWarningWord) });
+    found.push({ text, live: el.matches(LIVE), wrong: isCalled(el, hasErrorWord), warning: isCalled(el, hasWarningWord), of_field: isReferredTo(el, root) });
   }
   return found;
+}
+
+/** Whether a field says that an element, or what is in it, describes it. */
+function isReferredTo(el, root) {
+  const ids = [el, ...el.querySelectorAll("[id]")].map((node) => node.id).filter(Boolean);
+  return ids.some((id) => root.querySelector(`[aria-describedby~="${CSS.escape(id)}"], [aria-errormessage~="${CSS.escape(id)}"]`) !== null);
+}
+
+/** What the page calls a success by its markup, but for fields and controls. */
+function successSigns(root, look) {
+  const shown = [...root.querySelectorAll(SUCCESSLIKE)].filter((el) => hasSuccessWord(el) && !isBadge(el) && !el.querySelector(FORM_FIELDS) && !el.matches(FORM_FIELDS));
+  const texts = shown.filter((el) => !closestFlat(el, isNoMessage) && visible(el, look)).map((el) => textOf(el, look));
+  return texts.filter((text) => saysSomething(text) && text.length <= TOLD_LIMIT).slice(0, SIGN_LIMIT);
 }
 
 /** What a message says, without the words of the control that closes it. */

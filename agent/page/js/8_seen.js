@@ -185,7 +185,7 @@ const boxedAround = (el) => closestFlat(el, (node) => getComputedStyle(node).dis
 /** Whether an element hides what is behind it at a place, and no scrolling brings that out. */
 function covers(cover, el, x, y) {
   const style = getComputedStyle(cover);
-  if (!isSolid(cover, style) && !isSolidBorder(cover, style, x, y)) return false;
+  if (!isSolid(cover, style) && !isPaintedAt(cover, style, x, y) && !isSolidBorder(cover, style, x, y)) return false;
   const kept = closestFlat(cover, (node) => ["fixed", "sticky"].includes(getComputedStyle(node).position));
   if (!kept || closestFlat(el, (node) => node === kept || getComputedStyle(node).position === "fixed")) return true;
   const { left, top, right, bottom } = cover.getBoundingClientRect();
@@ -195,6 +195,31 @@ function covers(cover, el, x, y) {
 
 const SOLID_BORDERS = new Set(["solid", "inset", "outset", "ridge", "groove"]);
 const isSolid = (el, style) => (alphaOf(style.backgroundColor) >= SOLID || isSolidImage(style)) && opacityOf(el) >= SOLID;
+
+/** Whether what an element paints hides what is behind it at a place. */
+const isPaintedAt = (el, style, x, y) => (isSolidShape(el, style) || isSolidPicture(el, x, y)) && opacityOf(el) >= SOLID;
+
+/** Whether nothing is seen behind a shape, which is hit where it is filled, or where its outline is drawn if it is not. */
+function isSolidShape(el, { fill, fillOpacity, stroke, strokeOpacity }) {
+  if (el.namespaceURI !== SVG || SVG_FRAMES.has(tagOf(el)) || tagOf(el) === "image") return false;
+  const [paint, opacity] = fill === "none" ? [stroke, strokeOpacity] : [fill, fillOpacity];
+  return paint !== "none" && !paint.startsWith("url(") && alphaOf(paint) * Number(opacity) >= SOLID;
+}
+
+/** Whether a canvas or a picture is painted at a place; false where its pixels may not be read. */
+function isSolidPicture(el, x, y) {
+  if (tagOf(el) !== "canvas" && tagOf(el) !== "img") return false;
+  const { left, top, width, height } = el.getBoundingClientRect();
+  const [across, down] = tagOf(el) === "canvas" ? [el.width, el.height] : [el.naturalWidth, el.naturalHeight];
+  if (getComputedStyle(el).objectFit !== "fill" || !(width * height * across * down)) return false;
+  const ink = new OffscreenCanvas(1, 1).getContext("2d");
+  try {
+    ink.drawImage(el, -Math.floor(((x - left) / width) * across), -Math.floor(((y - top) / height) * down));
+    return ink.getImageData(0, 0, 1, 1).data[3] / 255 >= SOLID;
+  } catch {
+    return false; // of another origin
+  }
+}
 
 /** Whether a place is on a border of an element that nothing is seen through. */
 function isSolidBorder(el, style, x, y) {

@@ -12,9 +12,9 @@ const ITEM_ROLES = new Set(["listitem", "option", "tab", "treeitem", "cell", "gr
 const stoodBefore = { places: new Map(), watching: new WeakSet() }; // key of what is sought -> {nodes, first}
 
 /**
- * For each `{value, css, fixed}`: its places as `{before, text, after, left, right, unseen, fading, stood}`: the rest of its block, what stands
- * on its line in boxes of their own, why nobody can see it (null: it can be seen), whether that is about to change, whether it stood there
- * before the press. Without a value: each element of `css`.
+ * For each `{value, css, fixed}`: its places as `{before, text, after, left, right, unseen, fading, struck, stood}`: the rest of its block, what
+ * stands on its line in boxes of their own, why nobody can see it (null: it can be seen), whether that is about to change, whether it is struck
+ * out, whether it stood there before the press. Without a value: each element of `css`.
  */
 function soughtTexts(sought) {
   const look = newLook();
@@ -26,6 +26,7 @@ function soughtTexts(sought) {
       after: place.after,
       ...besideOf(place),
       ...appearance(place),
+      struck: place.struck(),
       stood: Boolean(known) && place.nodes.every((node) => known.has(node)),
     }));
   });
@@ -56,7 +57,8 @@ function wholePlace(el, pieces) {
   const said = pieces.filter((piece) => piece.node && piece.text.trim());
   const first = said[0];
   const nodes = said.length ? said.map((piece) => piece.node) : [el];
-  return first ? { el: first.el, nodes, boxes: () => boxesOf([[first, 0, first.text.length]]) } : { el, nodes, boxes: () => [el.getBoundingClientRect()] };
+  const struck = () => null;
+  return first ? { el: first.el, nodes, struck, boxes: () => boxesOf([[first, 0, first.text.length]]) } : { el, nodes, struck, boxes: () => [el.getBoundingClientRect()] };
 }
 
 /** The places of a text among pieces; one that ends within a block has the rest of it beside it. */
@@ -80,9 +82,26 @@ function placesIn(pieces, wanted) {
       lines: { pieces, flat, marks, joints, at, end },
       nodes: [...new Set(parts.map(([piece]) => piece.node || piece.el))],
       boxes: () => boxesOf(parts),
+      struck: () => howStruck(parts.map(([piece]) => piece.el)),
     });
   }
   return found;
+}
+
+/** How elements are struck out: "deleted" by their markup, by a "line"; null if none is. */
+function howStruck(elements) {
+  if (elements.some((el) => closestFlat(el, (node) => tagOf(node) === "del" || roleOf(node) === "deletion"))) return "deleted";
+  return elements.some(isLinedThrough) ? "line" : null;
+}
+
+/** Whether a line goes through the text of an element: its own, or that of a box around it, as far as such a line reaches. */
+function isLinedThrough(el) {
+  for (let node = el; node; node = flatParent(node)) {
+    const { textDecorationLine, display, float, position } = getComputedStyle(node);
+    if (textDecorationLine.includes("line-through")) return true;
+    if (display.startsWith("inline-") || float !== "none" || position === "absolute" || position === "fixed") return false;
+  }
+  return false;
 }
 
 /** Whether a character is drawn apart from the one before it, though nothing stands between them: no word goes over such a gap. */

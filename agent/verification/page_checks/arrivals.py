@@ -9,6 +9,7 @@ from agent.page.page_problems import read_page_problems
 from agent.page.snapshot_capture import read_page_revision
 from agent.page.sought_texts import SoughtText, find_texts
 from agent.verification.page_checks.verification_page import VerificationPage
+from kb_schema.text_similarity import words
 from kb_schema.verification import PlanCheck
 
 NO_ARRIVAL = ("the site answered", "only the address changed")
@@ -22,7 +23,8 @@ async def find_no_arrival(site_page: VerificationPage, check: PlanCheck) -> str 
     """Return why the page is not reached; None if it is, as far as this tells. Raises `PageGone`.
 
     An answer of 5xx is no page. One of 4xx is none if only its address says what it is (some applications are served so), or if its
-    title or main heading says that there is nothing: `Products - not found`, `Access denied`, `404`.
+    title or main heading says that there is nothing: `Products - not found`, `Access denied`, `404`, or its main heading has none of the
+    expected words: `We lost this page`.
     """
     if site_page.replaced:
         status = (await read_page_problems(site_page.page, {})).status
@@ -51,9 +53,11 @@ async def _find_denial(site_page: VerificationPage, check: PlanCheck, status: in
     """
     expected = " ".join(filter(None, (check.heading, check.title, check.outcome.value))).casefold()
     [headings] = await find_texts(site_page.page, [SoughtText("", _MAIN_HEADINGS)])
-    said = [await site_page.page.title(), *(each.text for each in headings if each.unseen is None)]
-    for text in said:
+    main = [each.text for each in headings if each.unseen is None]
+    for text in [await site_page.page.title(), *main]:
         rest = " ".join(each for each in text.casefold().split() if each not in expected.split())
         if is_negated(rest) or is_failure(rest) or str(status) in re.findall(r"\d+", rest):
             return text[:120]
+    if main and not any(set(words(text)) & set(words(expected)) for text in main):
+        return main[0][:120]
     return ""

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from agent.negations import is_denied, is_denied_beside
+from agent.negations import is_denied, is_denied_beside, says_deed
 from agent.page.sought_texts import (
     SoughtText,
     TextPlace,
@@ -138,15 +138,21 @@ def _find_flaw(place: TextPlace, *, whole_words: bool) -> str | None:
     if not whole_words or not place.text:
         return None
     if _is_part_of_word(place):
-        return f"only as a part of {place.said[:120]!r}"
+        line = f"{place.left}{place.said}{place.right}" if _goes_on_in_boxes(place) else place.said
+        return f"only as a part of {line[:120]!r}"
+    denied = _find_denial(place)
+    return None if denied is None else f"it is denied there: {denied[:120]!r}"
+
+
+def _find_denial(place: TextPlace) -> str | None:
+    """Return what is denied where a text stands, or struck out; None if nothing is."""
+    if place.struck == "deleted" or (place.struck == "line" and says_deed(place.text)):
+        return f"{place.said} (struck out)"  # a line alone also marks what is done, and old prices
     if len(place.said.split()) <= _SHORT and is_denied(place.before, place.text, place.after):
-        return f"it is denied there: {place.said[:120]!r}"
+        return place.said
     line = f"{place.left} {place.said} {place.right}".strip()
-    if len(line.split()) <= _SHORT and is_denied_beside(
-        place.left, place.before, place.text, place.after, place.right
-    ):
-        return f"it is denied there: {line[:120]!r}"
-    return None
+    beside = (place.left, place.before, place.text, place.after, place.right)
+    return line if len(line.split()) <= _SHORT and is_denied_beside(*beside) else None
 
 
 def _is_part_of_word(place: TextPlace) -> bool:
@@ -156,6 +162,19 @@ def _is_part_of_word(place: TextPlace) -> bool:
     )
     ends = (_WORD_AFTER.match(last) and _WORD_AFTER.match(place.after)) or (
         last.isdigit() and _NUMBER_AFTER.match(place.after)
+    )
+    return bool(begins or ends or _goes_on_in_boxes(place))
+
+
+def _goes_on_in_boxes(place: TextPlace) -> bool:
+    """Return whether a text is a part of a word that is drawn in boxes without a gap: `Un` beside `saved`."""
+    first, last = place.text[:1], place.text[-1:]
+    begins = not place.before and first.islower() and _WORD_BEFORE.search(place.left)
+    ends = (
+        not place.after
+        and place.right[:1].islower()
+        and _WORD_AFTER.match(last)
+        and _WORD_AFTER.match(place.right)
     )
     return bool(begins or ends)
 

@@ -39,6 +39,11 @@ UNSEEN = {
     "<p>Saved</p><div style='position:absolute;inset:0;background:#fff'></div></div>`</script>",
     "covered by a border": "<div style='position:relative'><p style='margin:0'>Saved</p><div style='position:absolute;left:0;top:0;width:300px;"
     "height:0;border-bottom:40px solid #fff'></div></div>",
+    "covered by a shape": "<svg width=200 height=40><text y=20>Saved</text><rect width=200 height=40 fill=white /></svg>",
+    "covered by a drawing": "<div style='position:relative'><p>Saved</p><svg style='position:absolute;inset:0' width=300 height=60><path d='M0 0h300v60h-300z' "
+    "fill='#fff'/></svg></div>",
+    "covered by a canvas": "<div style='position:relative'><p>Saved</p><canvas id=c style='position:absolute;inset:0' width=300 height=60></canvas></div>"
+    "<script>c.getContext('2d').fillRect(0, 0, 300, 60)</script>",
     "clear in a drawing": "<svg><text y=20 fill-opacity=0>Saved</text></svg>",
     "white in a drawing": "<svg><text y=20 fill=white>Saved</text></svg>",
     "white in a drawing on white": "<svg style='background:#fff'><g><text y=20 fill=white><tspan>Saved</tspan></text></g></svg>",
@@ -65,6 +70,12 @@ SEEN = {
     "white with a shadow": "<p style='color:#fff;text-shadow:0 0 3px #000'>Saved</p>",
     "in a gradient": "<p style='background:linear-gradient(red,blue);-webkit-background-clip:text;color:transparent'>Saved</p>",
     "in a drawing": "<svg><rect width=99 height=40></rect><text y=20 fill='#fff'>Saved</text></svg>",
+    "below an outline": "<svg width=200 height=40><text y=20>Saved</text><rect width=200 height=40 fill=none stroke=red /></svg>",
+    "below a clear shape": "<svg width=200 height=40><text y=20>Saved</text><rect width=200 height=40 fill=white fill-opacity=.3 /></svg>",
+    "below a canvas without paint": "<div style='position:relative'><p>Saved</p><canvas id=c style='position:absolute;inset:0' width=300 height=60></canvas></div>"
+    "<script>c.getContext('2d').fillRect(200, 0, 100, 60)</script>",
+    "below a canvas of 3D without paint": "<div style='position:relative'><p>Saved</p><canvas id=c style='position:absolute;inset:0'></canvas></div>"
+    "<script>c.getContext('webgl')</script>",
     "only drawn as an outline": "<svg><text y=20 fill=none stroke=red>Saved</text></svg>",
     "white in a drawing on a dark ground": "<svg style='background:#036'><text y=20 fill=white>Saved</text></svg>",
     "within a border": "<div style='position:relative'><p>Saved</p><div style='position:absolute;inset:0;border:5px solid #fff'></div></div>",
@@ -150,6 +161,25 @@ async def test_a_place_has_the_rest_of_its_block_beside_it(page):
     await show(page, "<p>Now</p><p>Not <b>Saved</b>, sorry</p><p>Later</p>")
     [[place]] = await find_texts(page, [SoughtText("Saved")])
     assert (place.before, place.after.rstrip(), place.said) == ("Not ", ", sorry", "Not Saved, sorry")
+
+
+STRUCK = {
+    "<p><s>Saved</s></p>": "line",
+    "<p><del>Saved</del></p>": "deleted",
+    "<style>del{text-decoration:none}</style><p><del>Sa<b>ved</b></del></p>": "deleted",
+    "<p style='text-decoration:line-through'><b>Saved</b></p>": "line",
+    "<p>Sa<s>ved</s></p>": "line",
+    "<p><s>Draft</s> Saved</p>": None,
+    "<p style='text-decoration:line-through'><b style='display:inline-block'>Saved</b></p>": None,
+    "<p style='text-decoration:underline'>Saved</p>": None,
+}
+
+
+@pytest.mark.parametrize(("html", "struck"), STRUCK.items())
+async def test_a_text_that_is_struck_out_is_told(page, html, struck):
+    await show(page, html)
+    [[place]] = await find_texts(page, [SoughtText("Saved")])
+    assert place.struck == struck
 
 
 NOT = "<span>Not</span><span>saved</span>"

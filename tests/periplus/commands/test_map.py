@@ -281,6 +281,23 @@ def test_links_and_buttons_to_a_login_form_are_known_by_words_and_by_addresses()
     assert find_sign_in_controls([*page, offer(3, "Log in", "submit", "click")]) == [said, led]
 
 
+@pytest.mark.parametrize(
+    ("name", "href", "leads"),
+    [
+        ("Log in to cancel subscription", None, False),
+        ("Log in and pay", None, False),
+        ("Log in to delete your account", "/gone", False),
+        ("Einloggen und Konto löschen", None, False),
+        ("Log in to your account", None, True),
+        ("Log in with Google", None, True),
+        ("Log in to order tickets", "/login", True),
+    ],
+)
+def test_a_control_that_signs_in_in_order_to_do_harm_is_no_way_to_the_form(name, href, leads) -> None:
+    found = find_sign_in_controls([offer(1, name, "link" if href else "button", "click", href=href)])
+    assert bool(found) is leads
+
+
 def test_what_is_gone_on_with_is_asked_as_it_was_where_nothing_else_is_given(tmp_path: Path) -> None:
     from periplus.commands.map import _apply_limits, _plan  # noqa: PLC0415 - not for others
 

@@ -44,6 +44,11 @@ NOT_SO = {
     "a title that says it is not there": ("", "location = '/gone/title'", "navigates_to:Products", "answered 404"),
     "a heading that says it is not there": ("", "location = '/gone/heading'", "navigates_to:Products", "answered 404"),
     "a heading that denies access": ("", "location = '/denied'", "navigates_to:Products", "answered 403"),
+    "a heading of something else": ("", "location = '/gone/lost'", "navigates_to:Products", "answered 404"),
+    "denied in brackets": (STATUS, "said.textContent = 'Saved (failed)'", "message:Saved", "denied"),
+    "struck out": ("<p id=said></p>", "said.innerHTML = '<s>Saved</s>'", "shows:Saved", "struck out"),
+    "deleted": ("<p id=said></p>", "said.innerHTML = '<del>Draft</del> Published'", "shows:Draft", "struck out"),
+    "part of a word in boxes": (FLEX.replace("gap:4px", "gap:0"), "said.innerHTML = '<b>Un</b><b>saved</b>'", "message:saved", "part of 'Unsaved'"),
     "stood before": (STOOD, "", "message:Saved", "stood there before"),
     "stood before, with a field": (STOOD, "", "message:Saved; field_value:Name=Ada", "stood there before"),
     "text before": ("<p id=said>Saved</p>", "", "shows:Saved", "stood there before"),
@@ -77,6 +82,9 @@ SO = {
     "beside a check box": ("<p id=said></p>", "said.innerHTML = '<label><input type=checkbox> Not important</label> Saved'", "shows:Saved"),
     "the name of a thing": (STATUS, "said.textContent = 'Failed login rule saved'", "message:saved"),
     "a page of a single-page application that is answered 404": ("", "location = '/gone/vessels'", "navigates_to:Products"),
+    "an old price": ("<p id=said></p>", "said.innerHTML = '<s>20 EUR</s> 15 EUR'", "shows:20 EUR"),
+    "a report of a failure": (STATUS, "said.textContent = 'Failure report saved'", "message:report saved"),
+    "words in boxes": (FLEX.replace("gap:4px", "gap:0"), "said.innerHTML = '<b>Ada</b><b>Saved</b>'", "message:Saved"),
     "new message": (STATUS, SAVED, "message:Saved"),
     "again": (STOOD, SAVED, "message:Saved"),
     "shown again": (STOOD.replace("<p", "<p hidden"), "said.hidden = false", "message:Saved"),
@@ -130,6 +138,7 @@ async def _verify(site, open_site_page, body, press, expected):
     site.page("/gone", "<h1>No such vessel</h1>", status=404)
     site.page("/gone/title", "<h1>Oh</h1>", title="Products - not found", status=404)
     site.page("/gone/heading", "<h1>404</h1><h2>Products</h2>", title="Products", status=404)
+    site.page("/gone/lost", "<h1>Oops! We lost this page</h1>", title="Products", status=404)
     site.page("/gone/vessels", "<h1>Products</h1><h3>No offers today</h3>", title="Products", status=404)
     site.page("/denied", "<h1>Access denied</h1>", title="Products", status=403)
     return await _judge(open_site_page, f"Save | click | | {expected}")
