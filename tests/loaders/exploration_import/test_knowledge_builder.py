@@ -536,15 +536,19 @@ def test_what_an_address_shows_who_is_signed_out_is_the_same_screen_if_it_has_th
     assert all(of[name] == of[f"out-{name}"] for name in ("kind", "state", "place", "crew"))
 
 
-def test_pages_that_a_menu_calls_as_they_are_headed_are_screens_of_their_own_though_the_menu_is_a_list(
+def test_pages_that_a_menu_calls_as_they_are_headed_are_screens_of_their_own_though_a_list_has_the_names(
     tmp_path: Path,
 ) -> None:
     seen = drawing(tmp_path, ("/",))
     names = ("profile", "orders", "alerts", "emails", "wishes", "addresses")
-    menu = "".join(f"<li><a href='/me/{name}'>Your {name}</a></li>" for name in names)
+    menu = "".join(f"<p><a href='/me/{name}'>Your {name}</a></p>" for name in names)
     for name in names:
-        body = f"<aside><ul>{menu}</ul></aside><main><h1>Your {name}</h1><table><tr><td>None yet</td></tr></table></main>"
+        trail = f"<ol><li><a href='/'>Shop</a></li><li>Your {name}</li></ol>"
+        body = f"<aside>{menu}</aside>{trail}<main><h1>Your {name}</h1><table><tr><td>None yet</td></tr></table></main>"
         seen.page(name, f"/me/{name}", body, f"Your {name} | Shop", start=name == "profile")
-    seen.page("home", "/", "<main><h1>Shop</h1><a href='/me/profile'>Me</a></main>", "Shop")
+    rows = "".join(f"<tr><td>Your {name}</td><td>{at}</td></tr>" for at, name in enumerate(names))
+    seen.page(
+        "home", "/", f"<main><h1>Shop</h1><table>{rows}</table><a href='/me/profile'>Me</a></main>", "Shop"
+    )
     made = build_knowledge(seen.folder)
     assert len(made.screens) == 7, dict(made.screens)
