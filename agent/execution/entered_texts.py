@@ -69,7 +69,7 @@ class EnteredTexts:
 
     async def after_press(self, page: Page) -> None:
         """Read the page to which a press led, if the application accepted what it sent."""
-        if watch_writes(page).accepted_at < self._began:
+        if not self._typed or watch_writes(page).accepted_at < self._began:
             return
         self._shown = page.url if await self._find(page.url, page) else None
 
@@ -190,13 +190,16 @@ class RecordSearch:
         names = [rest for each in (*line.names, self.page.title) if (rest := self._without_typed(each))]
         if is_doubted(self._without_typed(line.near)) or any(map(is_no_heading, names)):
             return False
-        if any(find_report_words(each) - subject for each in names):
+        parts = urlsplit(self.url)
+        address = _cut(
+            _as_words(unquote(f"{parts.path} {parts.query} {parts.fragment}")), map(_as_words, self._long)
+        )
+        if is_doubted(address) or any(find_report_words(each) - subject for each in (*names, address)):
             return False
         nearest = [each for each in line.nearest if each != line.top]
         if nearest and not any(self._is_about(each, subject) for each in nearest):
             return False
-        path = unquote(urlsplit(self.url).path + " " + urlsplit(self.url).fragment)
-        return any(self._is_about(each, subject) for each in (*names, *line.names, line.column, path))
+        return any(self._is_about(each, subject) for each in (*names, *line.names, line.column, address))
 
     def _is_about(self, name: str, subject: frozenset[str]) -> bool:
         return _share(subject, words(name)) or any(stands_in(each, fold(name)) for each in self._long)

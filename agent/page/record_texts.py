@@ -29,7 +29,7 @@ class RecordLine(Model):
     near: str = ""
     """The text of its row; of the line, if it stands in none."""
     names: tuple[str, ...] = ()
-    """The headings above it and the names of the lists and parts around it, those of its own row left out."""
+    """The headings above it, the names of the lists and parts around it, and a short text right before it; not those of its own row."""
     nearest: tuple[str, ...] = ()
     """Those of them that are the nearest."""
     top: str = ""

@@ -51,6 +51,11 @@ class ServerAnswers:
 
     async def have(self, texts: frozenset[str]) -> bool:
         """Return whether each text, folded, came in an answer to a request that did not have it itself."""
+        cookies = _plain(
+            unquote_plus(" ".join(each.get("value", "") for each in await self._page.context.cookies()))
+        )
+        if any(each in cookies for each in texts):
+            return False  # the browser itself sends it
         missing = {each for each in texts if not any(each in frame for frame in self._frames)}
         for answer in list(self._answers):
             if not missing:

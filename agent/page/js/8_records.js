@@ -3,7 +3,9 @@
 
 const RECORD_LINES = 6000;
 const RECORD_LINE_LENGTH = 400;
-const REPORTING = '[role=log], [role=status], [role=alert], [role=alertdialog], [role=tooltip], [role=timer], [role=marquee], [role=search], [role=contentinfo], '
+const LEAD_LEVELS = 3;
+const LEAD_LENGTH = 120;
+const REPORTING = '[role=log], [role=status], [role=alert], [role=alertdialog], [role=tooltip], [role=timer], [role=marquee], [role=search], [role=contentinfo], [role=listbox], '
   + "footer, output, pre, code, samp, kbd, [aria-live=polite], [aria-live=assertive], s, strike, del, select, datalist, button, "
   + "form[method=get], search";
 const REPORTING_NAMES = new Set([
@@ -11,11 +13,13 @@ const REPORTING_NAMES = new Set([
   "alert", "alerts", "breadcrumb", "breadcrumbs", "footer",
 ]);
 const BESIDES = "nav, [role=navigation], [role=menu], [role=menubar], [role=tablist], aside, [role=complementary], [role=banner], body > header";
+const PRESSED = "button, input[type=submit], input[type=button], input[type=image], [role=button], a[class*=btn], a[class*=button]";
 const HEADINGS = "h1, h2, h3, h4, h5, h6, [role=heading]";
 const HEADING_SCOPES = "section, article, aside, nav, main, dialog, [role=dialog], fieldset, details, td, li, [role=region], [role=listitem], body";
 const NUMBER = /^\W*\d[\d.,'\s]*\W*$/;
 const NO_DIGIT = /\D/g;
-const ROWS = "tr, [role=row], li, [role=listitem], article, [role=article]";
+const ROWS = "tr, [role=row], li, [role=listitem]";
+const ARTICLES = "article, [role=article]"; // rows where there are several
 const NAMED_LISTS = "table, ul, ol, dl, section, [role=table], [role=grid], [role=list], [role=region], [role=feed], [role=tabpanel], [role=dialog], dialog, fieldset, details";
 
 /**
@@ -116,9 +120,12 @@ function namesReport(el) {
   return said.trim() !== "" && said.replace(/([a-z])([A-Z])/g, "$1-$2").toLowerCase().split(/[^a-z]+/).some((word) => REPORTING_NAMES.has(word));
 }
 
+const isRow = (el) =>
+  el.matches(ROWS) || (el.matches(ARTICLES) && [...el.parentElement.children].some((each) => each !== el && tagOf(each) === tagOf(el)));
+
 /** The row of a line: a row of a table that is no list of labels and values, an item, a card like the one beside it. */
 function recordRow(block) {
-  const row = closestFlat(block, (node) => node.matches(ROWS));
+  const row = closestFlat(block, isRow);
   if (row) return isLabelled(row) ? null : row;
   let first = null;
   for (let node = block; node && node !== document.body; node = flatParent(node)) {
@@ -151,7 +158,7 @@ function hasSeveralLines(el) {
 function repeatedAround(block, facts) {
   const found = [];
   for (let node = block; node && node !== document.body; node = flatParent(node)) {
-    if (node.matches(ROWS) || isRepeated(node)) found.push(numberOf(node, facts));
+    if (isRow(node) || isRepeated(node)) found.push(numberOf(node, facts));
   }
   return found;
 }
@@ -176,11 +183,26 @@ function namesAbove(block, row, heading, facts) {
   for (let node = flatParent(block); node && node !== document.body; node = flatParent(node)) {
     if (node === row || !node.matches(NAMED_LISTS)) continue;
     const own = [...node.children].find((child) => ["caption", "legend", "summary"].includes(tagOf(child)));
-    const name = attr(node, "aria-label") || (own && own !== block ? drawnText(own, facts.look) : "");
+    const labels = (attr(node, "aria-labelledby") || "").split(/\s+/).map((id) => id && document.getElementById(id)).filter((el) => el && !el.contains(block));
+    const name = attr(node, "aria-label") || labels.map((el) => drawnText(el, facts.look)).join(" ") || (own && own !== block ? drawnText(own, facts.look) : "");
     if (name) called.unshift(squeeze(name));
   }
   const top = stack.length && stack[0].level === 1 ? stack[0].text : "";
-  return { names: [...stack.map((each) => each.text), ...called], nearest: called.length ? called : stack.slice(-1).map((each) => each.text), top };
+  const lead = leadOf(row || block, Boolean(row), facts.look);
+  return { names: [...stack.map((each) => each.text), ...called, ...(lead ? [lead] : [])], nearest: called.length ? called : stack.slice(-1).map((each) => each.text), top };
+}
+
+/** The short text right before a line or the list of its row: a heading that is none by its markup. */
+function leadOf(el, isRow, look) {
+  let at = isRow ? el.parentElement : el;
+  for (let climbed = 0; at && at !== document.body && climbed < LEAD_LEVELS; climbed += 1, at = at.parentElement) {
+    for (let before = at.previousElementSibling; before; before = before.previousElementSibling) {
+      const text = before.matches("thead, colgroup, caption, script, style, form, table, ul, ol, dl") ? "" : drawnText(before, look);
+      if (text) return text.length <= LEAD_LENGTH ? text : "";
+      if (before.matches("form, table, ul, ol, dl")) return "";
+    }
+  }
+  return "";
 }
 
 const columnAbove = (block, facts) => {
@@ -197,8 +219,8 @@ function columnsOf(block, facts) {
 function goingOn(look) {
   const found = [];
   for (const root of rootsBelow(document)) {
-    for (const el of root.querySelectorAll("button, input[type=submit], input[type=button], [role=button]")) {
-      if (el.matches(":disabled") || !visible(el, look) || closestFlat(el, (node) => node.matches(`${ROWS}, ${BESIDES}, footer, form[method=get]`))) continue;
+    for (const el of root.querySelectorAll(PRESSED)) {
+      if (el.matches(":disabled") || !visible(el, look) || closestFlat(el, (node) => isRow(node) || node.matches(`${BESIDES}, footer, form[method=get]`))) continue;
       const form = el.closest("form");
       const fields = form ? [...form.elements].some((each) => each.matches("input:not([type=hidden], [type=submit], [type=button]), textarea, select") && visible(each, look)) : false;
       found.push({ name: nameOf(el, look), fields, form: Boolean(form) });

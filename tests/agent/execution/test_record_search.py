@@ -57,6 +57,10 @@ DENIED = {
     "debug output": "<h2>Boats</h2><pre>Adaman</pre>",
     "a footer": "<h2>Boats</h2><footer><p>Adaman</footer>",
     "the frame of the page": "<h2>Boats</h2><nav><ul><li>Adaman</ul></nav>",
+    "a lead that is no heading": "<h2>Boats</h2><p><b>Rejected:</b></p><ul><li>Adaman</ul>",
+    "a lead of a value": "<h2>Boats</h2><p>Could not create:<p>Adaman",
+    "a named list": "<h2>Boats</h2><p id=n>Bounced</p><hr><ul aria-labelledby=n><li>Adaman</ul>",
+    "suggestions": "<h2>Boats</h2><ul role=listbox><li>Adaman</ul>",
     "a list of something else": "<h2>Captains</h2><ul><li>Adaman</ul>",
     "a list of what is blocked": "<h2>Boats blocked as spam</h2><ul><li>Adaman</ul>",
     "a list of what was not sent": "<h2>Boats that were not sent</h2><ul><li>Adaman</ul>",
@@ -75,6 +79,7 @@ DENIED = {
     "a step that is numbered": "<h2>Boat, step 2 of 2</h2><p>Boat name: Adaman",
     "a step with more fields": "<h2>Boat</h2><p>Boat name: Adaman<form method=post><input name=place><button>Next</button></form>",
     "what is carried along": "<h2>Your boat</h2><p>Boat name: Adaman<form method=post><input type=hidden value=Adaman><button>Go</button></form>",
+    "a step in an article": "<article><h2>Your boat</h2><p>Boat name: Adaman<p><a class=btn href=/ok>Confirm</a></article>",
     "a preview": "<h2>Preview of your boat</h2><h3>Adaman</h3>",
     "hidden": "<h2>Boats</h2><ul><li style='opacity:0'>Adaman</ul>",
 }  # fmt: skip
@@ -101,7 +106,13 @@ async def test_a_part_of_what_was_typed_or_in_two_rows_is_no_record(page, html, 
 async def test_what_was_there_before_or_is_in_the_address_is_no_evidence(page):
     boats = "<h2>Boats</h2><ul><li>Adaman</ul>"
     assert await _find(page, boats, before=boats) is None
-    for path in ("/boats?failed=Adaman", "/boats#/new?name=Adaman", "/boats/adaman"):
+    for path in (
+        "/boats?failed=Adaman",
+        "/boats#/new?name=Adaman",
+        "/boats/adaman",
+        "/boats/rejected",
+        "/boats?step=preview",
+    ):
         assert await _find(page, boats, path=path) is None
 
 
