@@ -6,8 +6,8 @@ const RECORD_LINE_LENGTH = 400;
 const LEAD_LEVELS = 3;
 const LEAD_LENGTH = 120;
 const REPORTING = '[role=log], [role=status], [role=alert], [role=alertdialog], [role=tooltip], [role=timer], [role=marquee], [role=search], [role=contentinfo], [role=listbox], '
-  + "footer, output, pre, code, samp, kbd, [aria-live=polite], [aria-live=assertive], s, strike, del, select, datalist, button, "
-  + "form[method=get], search";
+  + "footer, output, pre, code, samp, kbd, [aria-live=polite], [aria-live=assertive], s, strike, del, select, datalist, button, search";
+const SEARCHES = "form[method=get]"; // what stands in one is about a search, but for the rows of a table
 const REPORTING_NAMES = new Set([
   "log", "logs", "debug", "debugger", "console", "terminal", "toast", "toasts", "snackbar", "notification", "notifications", "notice", "flash",
   "alert", "alerts", "breadcrumb", "breadcrumbs", "footer",
@@ -112,6 +112,7 @@ const areaAround = (el, { look }) => remembered(look, "areas", el, (each) => {
   const around = [];
   for (let node = each; node && node !== document.body; node = flatParent(node)) around.push(node);
   if (around.some((node) => node.matches(REPORTING) || namesReport(node) || getComputedStyle(node).textDecorationLine.includes("line-through"))) return "report";
+  if (around.some((node) => node.matches(SEARCHES)) && !around.some((node) => tagOf(node) === "tr")) return "report";
   return around.some((node) => node.matches(BESIDES)) && !around.some((node) => node.matches(HEADINGS)) ? "beside" : "content";
 });
 
