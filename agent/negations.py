@@ -69,6 +69,12 @@ def list_negations(language: str | None = None) -> frozenset[str]:
     return frozenset().union(*(each.deeds | each.things for each in known))
 
 
+@cache
+def list_deed_negations() -> frozenset[str]:
+    """Return the words that deny the deed of their sentence (`not`), without those that deny a thing (`no`)."""
+    return _list("deeds")
+
+
 def is_negated(text: str) -> bool:
     """Return whether a text has a word that denies."""
     return not list_negations().isdisjoint(_list_folded(text))

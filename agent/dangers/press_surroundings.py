@@ -167,14 +167,14 @@ def _harm_of_title(_name: str, around: PressSurroundings) -> tuple[Danger, str] 
 
 def _harm_of_column(name: str, around: PressSurroundings) -> tuple[Danger, str] | None:
     """Return what the heading of its column says, for a name that says nothing itself: `Go`, `X`, a sign."""
-    if not around.column or not (_agrees(name) or len(name.strip()) <= 1):
+    if not around.column or not (agrees(name) or len(name.strip()) <= 1):
         return None
     found = find_harm_in_words(around.column)
     return None if found is None else (found[0], f"its column is called {around.column!r}")
 
 
 def _harm_of_heading(name: str, around: PressSurroundings) -> tuple[Danger, str] | None:
-    if not around.heading or not _agrees(name):
+    if not around.heading or not agrees(name):
         return None
     return _find_harm_in_text(around.heading, pressed=False) or find_harm_in_dialog(around.heading)
 
@@ -238,10 +238,10 @@ def _answers(name: str, dialog: str) -> bool:
     known, said = load_danger_words().dialogs, words(normalize_text(name).replace("İ", "i"))
     if (said[:1] and said[0] in known.decline) or name.strip() in known.decline:
         return False
-    return _agrees(name) or len(dialog.split()) <= _SHORT_TEXT
+    return agrees(name) or len(dialog.split()) <= _SHORT_TEXT
 
 
-def _agrees(name: str) -> bool:
+def agrees(name: str) -> bool:
     """Return whether a name has no other words than those of agreeing."""
     return load_danger_words().dialogs.agree.issuperset(words(normalize_text(name).replace("İ", "i")))
 

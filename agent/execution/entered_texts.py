@@ -1,74 +1,296 @@
-"""What shows that a drafted task was done: what it typed appears with a change that the application accepted, and stays.
+"""What shows that a drafted task was done: a record of what it typed stands on a page that the application sends again.
 
 A drafted task has no condition of success, as its form was never sent. So the page is read before each of its steps and after each press
-that sent a change, and the page that shows what was typed is opened again in another tab. Of a page that this run had seen before
-the press, one text more is enough; of another one each text that was typed must be there, as it may have been there before. What only
-repeats the entry (`No results for ...`) is not there any more when its address is opened. What was typed on the way, to find a row, is not
-what the task is about.
+that sent a change, and the page that shows the record is opened again in another tab. What is a record is strict (`RecordSearch`): what
+is in doubt is none. What was typed on the way, to find a row, is not what the task is about.
 """
 
 from __future__ import annotations
 
 import re
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from urllib.parse import unquote, urlsplit
 
 from playwright.async_api import Page
 
-from agent.page.page_readings import read_shown
+from agent.dangers.press_surroundings import agrees
+from agent.negations import is_failure, is_negated
+from agent.page.errors import PageError, PageGone
 from agent.page.page_writes import watch_writes
-from kb_schema.sentence_plans import fold
-from kb_schema.tasks import DRAFT, Task
+from agent.page.record_texts import RecordLine, RecordPage, read_record_page
+from agent.record_words import asks_for_more, find_report_words, is_doubted, is_no_heading
+from kb_schema.sentence_plans import fold, stands_in
+from kb_schema.tasks import DRAFT, Task, TaskStep
+from kb_schema.templates import variables
+from kb_schema.text_similarity import words
 
-Reopen = Callable[[str, Callable[[str], bool]], Awaitable[bool]]
-"""Opens an address in another tab, and returns whether its text comes to hold."""
-_SHORTEST = re.compile(r"(?:\w\W*){3}")
+FindRecord = Callable[[Page], Awaitable[frozenset[str] | None]]
+"""Returns the texts by which a page shows the record; None: it shows none."""
+Reopen = Callable[[str, FindRecord], Awaitable[bool]]
+"""Opens an address in another tab, and returns whether a record comes to be there and is from a server."""
+_LONG = re.compile(r"(?:\w\W*){3}")
 """Shorter texts stand on many pages."""
+_GENERAL = frozenset({
+    "a", "add", "an", "and", "change", "create", "detail", "details", "edit", "field", "form", "for", "in", "item", "list", "new", "of", "on", "or", "page",
+    "row", "save", "send", "set", "submit", "text", "the", "to", "update", "value", "with",
+})  # fmt: skip
+"""Words of tasks that say nothing of what they are about."""
+_LEAST_STEM = 4
+_LONGEST_ENDING = 3
+_NUMBER = re.compile(r"[^\w]*\d[\d.,\s'\u2019\u00a0\u202f]*[^\w]*")
+_NO_CENTS = re.compile(r"[.,]0+$")
 
 
 @dataclass(slots=True)
 class EnteredTexts:
     """The texts that one run of a drafted task types, and the pages that show them."""
 
-    _typed: dict[str, None] = field(default_factory=dict)
-    """The texts, folded."""
-    _seen: dict[str, str] = field(default_factory=dict)
+    task: Task
+    _typed: dict[str, frozenset[str]] = field(default_factory=dict)
+    """The texts, folded -> the words of the inputs that they belong to."""
+    _seen: dict[str, tuple[RecordLine, ...]] = field(default_factory=dict)
     """Address -> what it showed before the press that is under way."""
     _began: float = 0.0
-    _shown: tuple[str, dict[str, int]] | None = None
-    """The address to which the last accepted press led, with the texts that appeared there, and how often each had been there before."""
+    _shown: str | None = None
+    """The address to which the last accepted press led, if it shows the record."""
 
-    async def before_step(self, page: Page, typed: object, *, on_the_way: bool) -> None:
-        """Read the page. `typed`: what the step types into it, if that is a text that is not secret. `on_the_way`: the step
-        leads to the form.
-        """
-        if on_the_way:
+    async def before_step(self, page: Page, step: TaskStep, typed: object) -> None:
+        """Read the page. `typed`: what the step types into it, if that is a text that is not secret."""
+        if step.type == "navigation":  # it leads to the form
             self._typed.clear()
-        self._seen[page.url] = await read_shown(page)
+        with suppress(PageError):
+            self._seen[page.url] = (await read_record_page(page, ())).lines
         self._began = time.monotonic()
-        if isinstance(typed, str) and _SHORTEST.search(typed) is not None:
-            self._typed[fold(typed)] = None
+        if isinstance(typed, str) and fold(typed):
+            self._typed[fold(typed)] = self._list_words_of(step)
 
     async def after_press(self, page: Page) -> None:
         """Read the page to which a press led, if the application accepted what it sent."""
-        if watch_writes(page).accepted_at < self._began:
+        if not self._typed or watch_writes(page).accepted_at < self._began:
             return
-        text, before = await read_shown(page), self._seen.get(page.url)
-        had = {each: (before or "").count(each) for each in self._typed}
-        new = {each: count for each, count in had.items() if text.count(each) > count}
-        enough = len(new) == len(self._typed) if before is None else bool(new)
-        self._shown = (page.url, new) if new and enough else None
+        self._shown = page.url if await self._find(page.url, page) else None
 
     async def are_kept(self, reopen: Reopen) -> bool:
-        """Whether the page that showed them has more of each than before also when it is opened again: a message has gone by then."""
+        """Whether the page that showed the record shows it also when the application sends it again."""
         if self._shown is None:
             return False
-        url, had = self._shown
-        return await reopen(url, lambda text: all(text.count(each) > count for each, count in had.items()))
+        url = self._shown
+        return await reopen(url, lambda page: self._find(url, page))
+
+    async def _find(self, url: str, page: Page) -> frozenset[str] | None:
+        try:
+            shown = await read_record_page(page, self._typed)
+        except PageGone:
+            raise
+        except PageError:
+            return None
+        about = _list_telling(f"{self.task.task_id} {self.task.name or ''}")
+        return RecordSearch(self._typed, about, url, self._seen.get(url), shown).find()
+
+    def _list_words_of(self, step: TaskStep) -> frozenset[str]:
+        """Return the words of the inputs whose values a step types, or of the field if it has none."""
+        names = variables(str(step.action.value))
+        specs = [each for each in self.task.io_spec.inputs if each.name in names]
+        said = " ".join(f"{each.name} {each.description or ''}" for each in specs)
+        return _list_telling(said or str(step.action.target))
+
+
+@dataclass(slots=True)
+class RecordSearch:
+    """Looks on a page for the record of what was typed.
+
+    A text is one of a record if it is a line of its own, in the content of the page, below headings that say what the task is about, and
+    stands there more often than before. The other texts stand in the same row, unless this kind of page shows them of no record.
+    Nothing beside it or above it denies it.
+    """
+
+    typed: Mapping[str, frozenset[str]]
+    """The texts, folded -> the words of their inputs."""
+    about: frozenset[str]
+    """The words of the task."""
+    url: str
+    before: Sequence[RecordLine] | None
+    """What the same address showed before; None: it is not known."""
+    page: RecordPage
+
+    def find(self) -> frozenset[str] | None:
+        """Return the texts by which the page shows the record; None: it shows none, or there is doubt."""
+        if not self.typed or self.page.carried or self._goes_on() or self._is_denied_elsewhere():
+            return None
+        for line in self.page.lines:
+            own = self._list_own(line)
+            if own and self._is_record(line) and self._has_others(line, own):
+                return own
+        return None
+
+    # -- the page
+
+    def _goes_on(self) -> bool:
+        """Whether the page asks for a further press: then what it shows is not kept yet."""
+        return any(
+            asks_for_more(each.name, fields=each.fields)
+            or (not each.fields and words(each.name) and agrees(each.name))
+            for each in self.page.buttons
+        )
+
+    def _is_denied_elsewhere(self) -> bool:
+        """Whether a sentence anywhere on the page says of a text that it is not kept."""
+        return any(
+            any(stands_in(each, fold(line.text)) for each in self._long) and self._denies(line.text)
+            for line in self.page.lines
+        )
+
+    def _denies(self, text: str) -> bool:
+        rest = self._without_typed(text)
+        return is_negated(rest) or is_failure(rest) or is_doubted(rest)
+
+    @property
+    def _long(self) -> list[str]:
+        return [each for each in self.typed if _LONG.search(each)]
+
+    def _without_typed(self, text: str) -> str:
+        return _cut(fold(text), self.typed)
+
+    # -- the line
+
+    def _list_own(self, line: RecordLine) -> frozenset[str]:
+        """Return the texts that a line shows as evidence, and of which the page has more than before."""
+        if line.area != "content" or line.unseen:
+            return frozenset()
+        said = {
+            each
+            for each in self._long
+            if _is_own(line, each, self.typed) and not self._is_in_address(each) and self._is_more(each)
+        }
+        if any(not _is_number(each) or _share(self.typed[each], words(line.column)) for each in said):
+            return frozenset(said)
+        return frozenset()  # a number alone may be any number
+
+    def _is_in_address(self, text: str) -> bool:
+        parts = urlsplit(self.url)
+        plain = _as_words(text)
+        asked = _as_words(unquote(f"{parts.query} {parts.fragment}"))
+        return stands_in(plain, asked) or plain in map(_as_words, unquote(parts.path).split("/"))
+
+    def _is_more(self, text: str) -> bool:
+        if self.before is None:
+            return True
+        now, then = (
+            sum(each.area == "content" and _is_own(each, text, self.typed) for each in lines)
+            for lines in (self.page.lines, self.before)
+        )
+        return now > then
+
+    def _is_record(self, line: RecordLine) -> bool:
+        """Whether a line stands where the page shows what the task is about, and nothing beside it says that it is not kept."""
+        subject = self.about.union(*self.typed.values())
+        names = [rest for each in (*line.names, self.page.title) if (rest := self._without_typed(each))]
+        if is_doubted(self._without_typed(line.near)) or any(map(is_no_heading, names)):
+            return False
+        parts = urlsplit(self.url)
+        address = _cut(
+            _as_words(unquote(f"{parts.path} {parts.query} {parts.fragment}")), map(_as_words, self._long)
+        )
+        if is_doubted(address) or any(find_report_words(each) - subject for each in (*names, address)):
+            return False
+        nearest = [each for each in line.nearest if each != line.top]
+        if nearest and not any(self._is_about(each, subject) for each in nearest):
+            return False
+        return any(self._is_about(each, subject) for each in (*names, *line.names, line.column, address))
+
+    def _is_about(self, name: str, subject: frozenset[str]) -> bool:
+        return _share(subject, words(name)) or any(stands_in(each, fold(name)) for each in self._long)
+
+    # -- the other texts
+
+    def _has_others(self, line: RecordLine, own: Collection[str]) -> bool:
+        """Whether the record has each other text, or this kind of page shows it of no record."""
+        within = [
+            each
+            for each in self.page.lines
+            if each.area != "report" and (line.row < 0 or line.row in each.rows)
+        ]
+        alone = len(within) == 1 and line.row >= 0
+        for text, named in self.typed.items():
+            if text in own or self._is_among(text, named, within):
+                continue
+            has_place = any(_share(named, words(self._without_typed(each))) for each in self.page.labels)
+            if has_place or (_LONG.search(text) and (self.before is None or not (line.columns or alone))):
+                return False
+        return True
+
+    def _is_among(self, text: str, named: frozenset[str], lines: Sequence[RecordLine]) -> bool:
+        if any(_is_own(each, text, self.typed) for each in lines):
+            return True
+        if _LONG.search(text) is None:
+            return any(
+                stands_in(text, fold(each.text)) and _share(named, words(f"{each.column} {each.text}"))
+                for each in lines
+            )
+        return len(text.split()) > 1 and stands_in(text, fold(" ".join(each.text for each in lines)))
 
 
 def is_judged_by_texts(task: Task) -> bool:
     """Whether a task was drafted, and has nothing of its own that tells whether it was done."""
     own = task.success_criteria or task.read_back or task.already_done_when
     return DRAFT in task.metadata and not own
+
+
+def _is_own(line: RecordLine, text: str, typed: Mapping[str, frozenset[str]]) -> bool:
+    """Whether a line says a text and nothing else but other typed texts and the name of its field; links beside it are none of it."""
+    said = [line.text, line.plain, *(() if _has_letters(line.plain) else line.links)]
+    return any(_says(fold(each), text, typed) for each in said)
+
+
+def _says(said: str, text: str, typed: Mapping[str, frozenset[str]]) -> bool:
+    if _is_number(text) and _NUMBER.fullmatch(said):
+        return _digits(said) == _digits(text)
+    if not stands_in(text, said):
+        return False
+    rest = set(words(_cut(said, [text, *(each for each in typed if _LONG.search(each))])))
+    return rest <= typed[text]
+
+
+def _cut(said: str, texts: Iterable[str]) -> str:
+    """Return a folded text without others that stand in it as whole words."""
+    for each in sorted(texts, key=len, reverse=True):
+        if stands_in(each, said):
+            said = re.sub(rf"(?<!\w){re.escape(each)}(?!\w)", " ", said)
+    return said.strip()
+
+
+def _has_letters(text: str) -> bool:
+    return any(each.isalpha() for each in text)
+
+
+def _is_number(text: str) -> bool:
+    return _NUMBER.fullmatch(text) is not None
+
+
+def _digits(text: str) -> str:
+    return re.sub(r"\D", "", _NO_CENTS.sub("", text.strip(" \u00a0$\u20ac\u00a3\u20b9%+-")))
+
+
+def _as_words(text: str) -> str:
+    return " ".join(re.findall(r"\w+", re.sub("_", " ", text.casefold())))
+
+
+def _list_telling(text: str) -> frozenset[str]:
+    return frozenset(words(text)) - _GENERAL
+
+
+def _share(ours: Iterable[str], theirs: Iterable[str]) -> bool:
+    """Whether two lists of words have one in common, up to its ending."""
+    return any(_is_alike(one, other) for one in ours for other in theirs)
+
+
+def _is_alike(one: str, other: str) -> bool:
+    short, long = sorted((one, other), key=len)
+    return one == other or (
+        len(short) >= _LEAST_STEM
+        and long.startswith(short[:-1] if short[-1] in "ey" else short)
+        and len(long) - len(short) <= _LONGEST_ENDING
+    )

@@ -12,7 +12,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 from agent.errors import StepFailed
 from agent.execution.call_templates import AuthoredTarget, fill_call, fill_conditions
-from agent.page.page_changes import wait_for_change
+from agent.page.errors import SelectorNotFilled
+from agent.page.page_changes import wait_for_change, wait_for_timers
+from agent.page.page_readings import wait_until_settled
+from agent.page.shown_states import find_doubt
 from agent.session import elements_named
 from kb_schema import action_types
 from kb_schema.condition_evaluation import has_passed
@@ -31,7 +34,10 @@ DRAWN_S = 2.5
 """Seconds in which a page shows the element of a step, or that what the step is for is so already."""
 
 CALM_S = 1.0
-"""Seconds for which a page must show that what a step is for is so already."""
+"""Seconds for which a page must show that what a step is for is so already, after it has settled."""
+
+TIMERS_S = 5.0
+"""Seconds in which scripts that wait may still change what a page shows: they are waited for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +78,8 @@ class StepConditions:
     async def find_already_done(self, run: TaskRun, step: TaskStep) -> list[Verdict]:
         """Return the verdicts of the step's `already_done_when` if all hold, else an empty list.
 
-        The page may still be loading: what shows neither that nor the step's element is waited for.
+        The page may still be loading: what shows neither that nor the step's element is waited for, and what shows it must
+        still do so when the page has settled. Where another control may be meant, nothing is so already.
         """
         conditions = fill_conditions(step.already_done_when, run.values)
         if not conditions:
@@ -84,14 +91,33 @@ class StepConditions:
             so = Combined(type="all_of", conditions=parts)
             either = Combined(type="any_of", conditions=(so, *cast("tuple[Any, ...]", there)))
             await session.judge_until_held([either], run.values, timeout_s=DRAWN_S)
+        if not all(verdict.held for verdict in await session.judge(conditions, run.values)):
+            return []
+        # A page that still loads may show the control of what was open before, or of what it knew before.
+        await wait_until_settled(session.page)
+        await wait_for_timers(session.page, TIMERS_S)
         began = time.monotonic()
-        while True:  # a page that still loads may show the control of what was open before
+        while True:
             verdicts = await session.judge(conditions, run.values)
             if not all(verdict.held for verdict in verdicts):
                 return []
             if time.monotonic() - began >= CALM_S:
-                return verdicts
+                break
             await wait_for_change(session.page, CALM_S)
+        return [] if await self._find_doubt(conditions, step, run.values) else verdicts
+
+    async def _find_doubt(
+        self, conditions: Sequence[BaseCondition], step: TaskStep, values: Mapping[str, Any]
+    ) -> str:
+        """Return why the controls that show the state may be others than those that are meant; empty if they are these."""
+        elements = [each.element for each in conditions if isinstance(each, ElementVisible)]
+        shown = [each for each in elements if isinstance(each, Selector)]
+        target = step.action.target
+        waiting = target if shown and isinstance(target, Selector) else None
+        try:
+            return await find_doubt(self._session.page, shown, waiting, values)
+        except SelectorNotFilled as exc:
+            return str(exc)
 
     async def _list_afforded_preconditions(
         self, run: TaskRun, step: TaskStep

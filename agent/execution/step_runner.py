@@ -38,7 +38,7 @@ from agent.execution.step_conditions import PageBeforeStep, StepConditions
 from agent.execution.task_run import TaskRun
 from agent.execution.values.value_validation import check_step_value, check_task_values, is_certainly_skipped
 from agent.healing.element_memory import StepTarget
-from agent.page.errors import OptionMissing, PageError, PageGone
+from agent.page.errors import ChoiceInDoubt, OptionMissing, PageError, PageGone
 from agent.page.page_writes import watch_writes
 from agent.telemetry import span
 from kb_schema import action_types
@@ -303,6 +303,11 @@ class StepRunner:
         may have happened and nothing can tell.
         """
         step, touched = run.steps[index], touched_the_page(error)
+        if isinstance(error, ChoiceInDoubt):
+            raise PersonNeeded(
+                f"step {step.step_id!r} of {run.task.task_id!r} may or may not have happened: {error}",
+                hint="look on the website which option is chosen, then start a new run",
+            ) from error
         composite = step.action.canonical_type in COMPOSITE_ACTIONS
         # A refusal is the same again, also of a choice, and a list without the option has been waited for.
         refused = isinstance(error, OptionMissing) or (
@@ -435,8 +440,7 @@ class StepRunner:
         watched = kind in STORED_AT_ONCE if repeatable else kind not in COMPOSITE_ACTIONS
         watch = RefusalWatch(engine, run, step, repeatable=repeatable) if watched else None
         if run.entered is not None:
-            typed = self._find_typed(run, step)
-            await run.entered.before_step(self._session.page, typed, on_the_way=step.type == "navigation")
+            await run.entered.before_step(self._session.page, step, self._find_typed(run, step))
         try:
             verdicts = await self._act_and_judge(run, step, watch)
             if run.entered is not None and not repeatable:

@@ -31,7 +31,7 @@ from agent.execution.call_templates import can_start_anywhere
 from agent.execution.effects.effect_read_backs import EffectReader
 from agent.execution.effects.spare_tab import SpareTab
 from agent.execution.effects.undo import note_reversal
-from agent.execution.entered_texts import EnteredTexts, is_judged_by_texts
+from agent.execution.entered_texts import EnteredTexts, FindRecord, is_judged_by_texts
 from agent.execution.execution_ports import LoneAction
 from agent.execution.page_complaints import quote_complaint, read_complaint
 from agent.execution.persistence.checkpoint_state import CheckpointState, TaskFrame, remove_secret_values
@@ -54,8 +54,9 @@ from agent.execution.values.kept_values import KeptValues
 from agent.execution.values.task_values import TaskValues
 from agent.guide import Guide
 from agent.page.errors import GateFailed, PageError, PageGone
-from agent.page.page_readings import read_until
+from agent.page.page_readings import find_until, wait_until_settled
 from agent.page.page_writes import PressAnswers
+from agent.page.server_answers import ServerAnswers
 from agent.session import Session
 from agent.telemetry import span
 from kb_schema.action_calls import ActionCall
@@ -208,7 +209,7 @@ class TaskRunner:
         if path is not None:
             state.frames[path] = frame
         run = TaskRun(task, frame, depth, path)
-        run.entered = EnteredTexts() if depth == 0 and is_judged_by_texts(task) else None
+        run.entered = EnteredTexts(task) if depth == 0 and is_judged_by_texts(task) else None
         run.ledger, run.running = state.ledger, frozenset({*self._running, task.task_id})
         if depth == 0 and self.place is None:
             self.resilience.begin(task.resilience)
@@ -300,15 +301,22 @@ class TaskRunner:
                 acted=True,
             )
 
-    async def _reopen(self, url: str, holds: Callable[[str], bool]) -> bool:
-        """Open an address in another tab; return whether its text comes to hold."""
+    async def _reopen(self, url: str, find: FindRecord) -> bool:
+        """Open an address in another tab; return whether a record comes to be there, stays, and is from a server."""
         try:
             async with self.in_spare_tab() as other:
-                await other.guide.open(url)
-                return (
-                    await read_until(other.session.page, holds)
-                    and await other.session.signed_in() is not False
-                )
+                page = other.session.page
+                with ServerAnswers(page) as answers:
+                    await other.guide.open(url)
+                    if not await find_until(page, find) or answers.failed:
+                        return False
+                    await wait_until_settled(page)
+                    found = await find(page)
+                    return (
+                        found is not None
+                        and await answers.have(found)
+                        and await other.session.signed_in() is not False
+                    )
         except (AgentError, PageError, PlaywrightError):
             return False
 

@@ -7,7 +7,8 @@
     |-- GateFailed          the element cannot be acted on now             (heal, or wait and retry)
     |-- ElementChanged      the selector leads to another element now      (heal; never act on it)
     |-- ActionFailed        the browser refused an action                  (may have happened: check)
-    |   `-- OptionMissing   a list does not have the option to choose      (give another value)
+    |   |-- OptionMissing   a list does not have the option to choose      (give another value)
+    |   `-- ChoiceInDoubt   a choice was sent, and the list does not show it (a person looks)
     |-- OriginRefused       a URL outside the allowed origins              (final)
     |-- FieldNotForSecrets a client's secret in a field for other things  (final)
     |-- ScriptFailed        the in-page library could not run              (a defect, ours or the page's)
@@ -145,6 +146,10 @@ class OptionMissing(ActionFailed):
     ) -> None:
         self.option, self.options = option, options
         super().__init__(action, reason, target=target)
+
+
+class ChoiceInDoubt(ActionFailed):
+    """An option was pressed in a widget and something was sent, but the list does not show it: it may be stored."""
 
 
 class OriginRefused(PageError):

@@ -46,6 +46,7 @@ from agent.page.actionability_gate import (
 from agent.page.errors import (
     ActionFailed,
     ActionMisused,
+    ChoiceInDoubt,
     ElementChanged,
     GateFailed,
     GatePoint,
@@ -65,6 +66,7 @@ from agent.page.guarded_input import (
 from agent.page.live_selectors import summarize_selector
 from agent.page.origin_rule import check_origin
 from agent.page.page_tools import call_page_tool
+from agent.page.page_writes import watch_writes
 from agent.page.secret_holders import check_drag, check_key, keep_held_text
 from agent.page.secret_typing import type_secret
 from agent.page.typed_texts import ShownText
@@ -76,6 +78,8 @@ NAVIGATION_TIMEOUT_MS = 30_000.0
 _OPTIONS_TOLD = 8
 OPTION_TIMEOUT_S = 2.0
 """How long a list may take to load the requested option."""
+STORED_OPTION_TIMEOUT_S = 5.0
+"""Seconds in which a list may come to show a choice that was sent."""
 SLIDER_KEYS = 1_000
 """Arrow keys for one slider at most."""
 TICK_TIMEOUT_MS = 500.0
@@ -523,7 +527,7 @@ async def _choose_in_widget(order: ActionOrder, text: str, why: str, there: tupl
 
     `why`: which widget stands for it. `there`: the options of the hidden list if that one is none of them. Raises `OptionMissing` if the
     widget does not offer it either, `ActionFailed` if the option is not offered once, or the list does not have it chosen
-    afterwards. The page then does not let the widget be opened for it again.
+    afterwards, `ChoiceInDoubt` if something was sent by then. The page then does not let the widget be opened for it again.
     """
     request = replace(order.request, action="click", value=None)
     await act_on_element(order.page, request)
@@ -536,14 +540,23 @@ async def _choose_in_widget(order: ActionOrder, text: str, why: str, there: tupl
             raise OptionMissing(order.action, reason + only, text, there, target=order.judged.description)
         raise ActionFailed(order.action, reason, target=order.judged.description)
     option = Selector(strategies=(ValueStrategy(type="css", value=offered["path"]),))
+    began = time.monotonic()
     await act_on_element(order.page, replace(request, selector=option, identity=None))
-    if await _ask_widget(order, "widgetChose", text) is False:
-        reason = f"{why}; when its option {json.dumps(text)} was pressed, the list did not have it chosen"
-        raise ActionFailed(order.action, reason, target=order.judged.description)
+    if await _ask_widget(order, "widgetChose", text) is not False:
+        return
+    sent = watch_writes(order.page).may_have_stored(began)
+    if sent and await _ask_widget(order, "widgetChose", text, STORED_OPTION_TIMEOUT_S) is not False:
+        return
+    reason = f"{why}; when its option {json.dumps(text)} was pressed, the list did not have it chosen"
+    raise (ChoiceInDoubt if sent else ActionFailed)(order.action, reason, target=order.judged.description)
 
 
-async def _ask_widget(order: ActionOrder, question: str, text: str) -> Any:
-    return await in_page_library.call(order.page, question, order.judged.token, text, OPTION_TIMEOUT_S * 1000)
+async def _ask_widget(
+    order: ActionOrder, question: str, text: str, within_s: float = OPTION_TIMEOUT_S
+) -> Any:
+    return await in_page_library.call(
+        order.page, question, order.judged.token, text, within_s * 1000, waits_s=within_s
+    )
 
 
 @register_performer("check", intent="press")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -50,8 +50,17 @@ async def wait_until_settled(page: Page) -> None:
 
 async def read_until(page: Page, held: Callable[[str], bool]) -> bool:
     """Read a page that was opened until its text holds, at most so long; return whether it does."""
+
+    async def find(_: Page) -> bool:
+        return held(await read_shown(page))
+
+    return await find_until(page, find)
+
+
+async def find_until(page: Page, find: Callable[[Page], Awaitable[object]]) -> bool:
+    """Look at a page that was opened until something is found, at most so long; return whether it was."""
     until = time.monotonic() + SETTLED_S
-    while not held(await read_shown(page)):
+    while not await find(page):
         if (left := until - time.monotonic()) <= 0:
             return False
         await wait_for_change(page, left)

@@ -158,6 +158,10 @@ class PageWrites:
         missing = (write for write in self.writes if write.status is None)
         return any(write.address not in self._habits for write in missing) or bool(self._reading)
 
+    def may_have_stored(self, since: float) -> bool:
+        """Whether a write that began since that time was accepted, or is not answered yet."""
+        return self.accepted_at >= since or any(each.began_at >= since for each in self._open.values())
+
     async def answered(self, timeout_s: float) -> None:
         """Wait until the writes of the press are answered, at most so long."""
         await self.wait_until(lambda: not self.waiting, timeout_s)

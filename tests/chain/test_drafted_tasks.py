@@ -35,7 +35,10 @@ TASK = Task.model_validate(
         ],
     }
 )
-FORM = "<h1>Add a boat</h1><form method=post action=/add><input id=name name=name><input id=berth name=berth><button id=save>Save</button></form>"
+FORM = (
+    "<h1>Add a boat</h1><form id=f method=post action=/add><input id=name name=name><input id=berth name=berth><button id=save>Save</button></form>"
+    "<script>f.onsubmit = () => { localStorage.kept = `${f.elements.name.value} ${f.elements.berth.value}`; }</script>"
+)
 
 
 def _list(boats: list[str], told: str = "") -> str:
@@ -85,9 +88,49 @@ def _says_once(boats: list[str]) -> Callable[[Asked], Answered]:
     return answer
 
 
+def _leads_to(path: str, page: str) -> Callable[[list[str]], Callable[[Asked], Answered]]:
+    """Makes a site that stores no boat, and leads to a page, where `TOLD` is what was entered since."""
+
+    def make(boats: list[str]) -> Callable[[Asked], Answered]:
+        told: list[str] = []
+
+        def answer(asked: Asked) -> Answered:
+            if asked.path in ("/add", "/kept") and asked.method == "POST":
+                told.extend(asked.form.values())
+                return Answered(location=path, status=303)
+            if asked.path == "/add":
+                return Answered(FORM)
+            return Answered(_list(boats) + page.replace("TOLD", "</li><li>".join(told)))
+
+        return answer
+
+    return make
+
+
+REFUSED = _leads_to("/boats", "<h2>Boats that were refused</h2><ul><li>TOLD</li></ul>")
+IN_ADDRESS = _leads_to(
+    "/boats?failed=Skua%20South%2012",
+    "<h2>Boats</h2><ul><li id=s></li></ul><script>s.textContent = new URLSearchParams(location.search).get('failed')</script>",
+)
+ASKS = _leads_to(
+    "/boats?step=2",
+    "<h2>Your boat</h2><ul><li>TOLD</li></ul><form method=post action=/boats><button>Confirm</button></form>",
+)
+KEPT_BY_BROWSER = _leads_to(
+    "/boats",
+    "<h2>Boats</h2><ul><li id=s></li></ul><script>s.textContent = localStorage.kept || ''</script>",
+)
+LONGER = _leads_to("/boats", "<h2>Boats</h2><p>TOLD</p>".replace("TOLD", "Skuana South 12345"))
+
+
 @pytest.mark.parametrize(
     ("makes", "boats", "status"),
     [
+        (REFUSED, [], RunStatus.UNVERIFIED),
+        (IN_ADDRESS, [], RunStatus.UNVERIFIED),
+        (ASKS, [], RunStatus.UNVERIFIED),
+        (KEPT_BY_BROWSER, [], RunStatus.UNVERIFIED),
+        (LONGER, [], RunStatus.UNVERIFIED),
         (_keeps, [], RunStatus.SUCCESS),
         (_repeats, [], RunStatus.UNVERIFIED),
         (_ignores, [], RunStatus.UNVERIFIED),

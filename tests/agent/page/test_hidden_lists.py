@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from agent.page.errors import ActionFailed, GateFailed, OptionMissing
+from agent.page.errors import ActionFailed, ChoiceInDoubt, GateFailed, OptionMissing
 from agent.page.page_actions import perform_action
+from agent.page.page_writes import watch_writes
 from kb_schema.selectors import css
 from tests.support.pages import show
 
@@ -156,3 +157,29 @@ async def test_an_option_that_neither_the_list_nor_its_widget_has_is_missing(pag
     ) as told:
         await perform_action(page, "select_option", selector=css(f"#{name}"), value="Rental", timeout_s=2)
     assert (told.value.option, told.value.options) == ("Rental", ("Retail", "Wholesale", "Export"))
+
+
+STORES = f"""<!doctype html><title>Customers</title><div><select id=late style="display:none">{OPTIONS}</select><a id=w role=combobox tabindex=0>Retail</a></div>
+<ul id=drop hidden><li>Retail<li>Wholesale</ul><script>
+w.onclick = () => {{ drop.hidden = false; }};
+drop.onclick = (event) => {{
+  const word = event.target.textContent;
+  drop.hidden = true;
+  fetch('/store', {{method: 'POST', body: word}}).then(() => SHOWS);
+}};
+</script>"""
+SHOWN_LATE = "setTimeout(() => { late.value = word; w.textContent = word; }, 2500)"
+
+
+@pytest.mark.parametrize("shows", [SHOWN_LATE, "0"])
+async def test_a_choice_that_was_sent_is_waited_for_and_is_in_doubt_if_it_is_not_shown(page, shows):
+    """The two take 3 s and 7 s."""
+    watch_writes(page)
+    await show(page, STORES.replace("SHOWS", shows), "/customers", pages={"/store": "ok"})
+    choice = perform_action(page, "select_option", selector=css("#late"), value="Wholesale", timeout_s=2)
+    if shows == SHOWN_LATE:
+        await choice
+        assert await page.locator("#late").input_value() == "Wholesale"
+    else:
+        with pytest.raises(ChoiceInDoubt, match="did not have it chosen"):
+            await choice

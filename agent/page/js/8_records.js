@@ -1,0 +1,235 @@
+// The texts of a page, each line for itself, with what tells whether it is a text of a record: the row it stands in, the headings
+// above it, and whether it stands where a page tells what happened, and not what there is.
+
+const RECORD_LINES = 6000;
+const RECORD_LINE_LENGTH = 400;
+const LEAD_LEVELS = 3;
+const LEAD_LENGTH = 120;
+const REPORTING = '[role=log], [role=status], [role=alert], [role=alertdialog], [role=tooltip], [role=timer], [role=marquee], [role=search], [role=contentinfo], [role=listbox], '
+  + "footer, output, pre, code, samp, kbd, [aria-live=polite], [aria-live=assertive], s, strike, del, select, datalist, button, search";
+const SEARCHES = "form[method=get]"; // what stands in one is about a search, but for the rows of a table
+const REPORTING_NAMES = new Set([
+  "log", "logs", "debug", "debugger", "console", "terminal", "toast", "toasts", "snackbar", "notification", "notifications", "notice", "flash",
+  "alert", "alerts", "breadcrumb", "breadcrumbs", "footer",
+]);
+const BESIDES = "nav, [role=navigation], [role=menu], [role=menubar], [role=tablist], aside, [role=complementary], [role=banner], body > header";
+const PRESSED = "button, input[type=submit], input[type=button], input[type=image], [role=button], a[class*=btn], a[class*=button]";
+const HEADINGS = "h1, h2, h3, h4, h5, h6, [role=heading]";
+const HEADING_SCOPES = "section, article, aside, nav, main, dialog, [role=dialog], fieldset, details, td, li, [role=region], [role=listitem], body";
+const NUMBER = /^\W*\d[\d.,'\s]*\W*$/;
+const NO_DIGIT = /\D/g;
+const ROWS = "tr, [role=row], li, [role=listitem]";
+const ARTICLES = "article, [role=article]"; // rows where there are several
+const NAMED_LISTS = "table, ul, ol, dl, section, [role=table], [role=grid], [role=list], [role=region], [role=feed], [role=tabpanel], [role=dialog], dialog, fieldset, details";
+
+/**
+ * What agent/page/record_texts.py says of `RecordPage`. `typed`: the texts that were typed; of other lines less is said.
+ */
+function recordTexts(typed) {
+  const look = newLook();
+  const facts = { look, rows: new Map(), headings: headingsOf(look) };
+  const wanted = typed.map(fold);
+  const lines = linesBelow(document.body, look).slice(0, RECORD_LINES).map((line) => describeLine(line, wanted, facts));
+  const columns = [...document.querySelectorAll("th, [role=columnheader], dt, label")].filter((el) => visible(el, look)).map((el) => drawnText(el, look));
+  return { title: squeeze(document.title), lines, labels: [...columns, ...facts.headings.map((each) => each.text)], buttons: goingOn(look), carried: carries(wanted) };
+}
+
+/** Runs of pieces that one block lays out: `{block, pieces}`. */
+function linesBelow(start, look) {
+  const lines = [];
+  let line = null;
+  for (const piece of drawnPieces(start, look)) {
+    if (!piece.text.trim()) {
+      if (tagOf(piece.el) === "br") line = null;
+      else if (line && piece.node) line.pieces.push(piece); // between words of one line
+      continue;
+    }
+    const block = lineOf(piece.el);
+    if (!line || line.block !== block) lines.push((line = { block, pieces: [] }));
+    line.pieces.push(piece);
+  }
+  return lines;
+}
+
+/** The element that lays out the line in which an element stands; a box among words is one of them. */
+function lineOf(el) {
+  let at = el;
+  for (let up = flatParent(at); up && at !== document.body; up = flatParent(at)) {
+    const { display } = getComputedStyle(at);
+    const isAmongWords = (display.startsWith("inline-") || /flex|grid/.test(getComputedStyle(up).display)) && hasWordsOfItsOwn(up);
+    if (!FLOWS.has(display) && !isAmongWords) return at;
+    at = up;
+  }
+  return at;
+}
+
+const hasWordsOfItsOwn = (el) => [...el.childNodes].some((node) => node.nodeType === 3 && /\p{L}/u.test(node.data));
+
+const linkAround = (el, block) => {
+  const link = closestFlat(el, (node) => node === block || node.matches("a[href], button, [role=button], [role=link]"));
+  return link && link !== block ? link : null;
+};
+
+function describeLine({ block, pieces }, wanted, facts) {
+  const text = plainly(pieces.map((piece) => piece.text).join("")).slice(0, RECORD_LINE_LENGTH);
+  const links = new Map();
+  const plain = [];
+  for (const piece of pieces) {
+    const link = linkAround(piece.el, block);
+    if (link) links.set(link, (links.get(link) || "") + piece.text);
+    else plain.push(piece.text);
+  }
+  const folded = fold(text);
+  const sought = wanted.some((each) => folded.includes(each) || (NUMBER.test(each) && folded.replace(NO_DIGIT, "").includes(each.replace(NO_DIGIT, ""))));
+  const heading = closestFlat(block, (node) => node.matches(HEADINGS));
+  const said = { text, plain: plainly(plain.join("")), links: [...links.values()].map(plainly), area: areaOf(pieces, facts), heading: Boolean(heading) };
+  if (!sought) return { ...said, row: -1, rows: repeatedAround(block, facts), names: [], nearest: [], top: "", near: "", column: "", columns: false, unseen: false };
+  const row = recordRow(block);
+  return {
+    ...said,
+    rows: repeatedAround(block, facts),
+    row: row ? numberOf(row, facts) : -1,
+    near: row ? drawnText(row, facts.look).slice(0, 4 * RECORD_LINE_LENGTH) : text,
+    ...namesAbove(block, row, heading, facts),
+    column: columnAbove(block, facts),
+    columns: columnsOf(block, facts).length > 0,
+    unseen: pieces.some((piece) => piece.node && piece.text.trim() && whyUnseen(piece.el, () => boxesOf([[piece, 0, piece.text.length]])) !== null),
+  };
+}
+
+function numberOf(el, facts) {
+  if (!facts.rows.has(el)) facts.rows.set(el, facts.rows.size);
+  return facts.rows.get(el);
+}
+
+/** "report": where a page tells what happened; "beside": what frames its content; "content": all else. */
+function areaOf(pieces, facts) {
+  const areas = new Set(pieces.map((piece) => areaAround(piece.el, facts)));
+  return ["report", "beside"].find((area) => areas.has(area)) || "content";
+}
+
+const areaAround = (el, { look }) => remembered(look, "areas", el, (each) => {
+  const around = [];
+  for (let node = each; node && node !== document.body; node = flatParent(node)) around.push(node);
+  if (around.some((node) => node.matches(REPORTING) || namesReport(node) || getComputedStyle(node).textDecorationLine.includes("line-through"))) return "report";
+  if (around.some((node) => node.matches(SEARCHES)) && !around.some((node) => tagOf(node) === "tr")) return "report";
+  return around.some((node) => node.matches(BESIDES)) && !around.some((node) => node.matches(HEADINGS)) ? "beside" : "content";
+});
+
+function namesReport(el) {
+  const said = `${attr(el, "class") || ""} ${attr(el, "id") || ""}`;
+  return said.trim() !== "" && said.replace(/([a-z])([A-Z])/g, "$1-$2").toLowerCase().split(/[^a-z]+/).some((word) => REPORTING_NAMES.has(word));
+}
+
+const isRow = (el) =>
+  el.matches(ROWS) || (el.matches(ARTICLES) && [...el.parentElement.children].some((each) => each !== el && tagOf(each) === tagOf(el)));
+
+/** The row of a line: a row of a table that is no list of labels and values, an item, a card like the one beside it. */
+function recordRow(block) {
+  const row = closestFlat(block, isRow);
+  if (row) return isLabelled(row) ? null : row;
+  let first = null;
+  for (let node = block; node && node !== document.body; node = flatParent(node)) {
+    if (!isRepeated(node)) continue;
+    if (node !== block && hasSeveralLines(node)) return node;
+    first = first || node;
+  }
+  return first;
+}
+
+/** Whether a row of a table has a label and its value, as the others have theirs. */
+const isLabelled = (row) => tagOf(row) === "tr" && row.cells.length === 2 && tagOf(row.cells[0]) === "th" && tagOf(row.cells[1]) === "td";
+
+const isRepeated = (el) => {
+  const named = attr(el, "class");
+  const parent = parentOf(el);
+  return Boolean(named) && parent && isElement(parent) && !el.matches(HEADINGS)
+    && [...parent.children].some((each) => each !== el && tagOf(each) === tagOf(el) && each.classList[0] === el.classList[0]);
+};
+
+function hasSeveralLines(el) {
+  const walker = document.createTreeWalker(el, NodeFilter.SHOW_TEXT);
+  const blocks = new Set();
+  for (let node = walker.nextNode(); node && blocks.size < 2; node = walker.nextNode()) {
+    if (node.data.trim()) blocks.add(lineOf(node.parentElement));
+  }
+  return blocks.size > 1;
+}
+
+function repeatedAround(block, facts) {
+  const found = [];
+  for (let node = block; node && node !== document.body; node = flatParent(node)) {
+    if (isRow(node) || isRepeated(node)) found.push(numberOf(node, facts));
+  }
+  return found;
+}
+
+const headingsOf = (look) =>
+  [...document.querySelectorAll(HEADINGS)].filter((el) => visible(el, look)).map((el) => ({
+    el, level: headingLevel(el), text: drawnText(el, look), scope: el.parentElement.closest(HEADING_SCOPES) || document.body,
+  }));
+
+/** The headings above a line, outermost first, and what the lists and parts around it are called. `near`: the last of them. */
+function namesAbove(block, row, heading, facts) {
+  const stack = [];
+  for (const each of facts.headings) {
+    if (each.el === heading || each.el === block || (row && row.contains(each.el))) continue;
+    const before = each.el.compareDocumentPosition(block) & Node.DOCUMENT_POSITION_FOLLOWING;
+    if (!before || !each.scope.contains(block)) continue;
+    while (stack.length && stack[stack.length - 1].level >= each.level) stack.pop();
+    stack.push(each);
+  }
+  if (heading) while (stack.length && stack[stack.length - 1].level >= headingLevel(heading)) stack.pop();
+  const called = [];
+  for (let node = flatParent(block); node && node !== document.body; node = flatParent(node)) {
+    if (node === row || !node.matches(NAMED_LISTS)) continue;
+    const own = [...node.children].find((child) => ["caption", "legend", "summary"].includes(tagOf(child)));
+    const labels = (attr(node, "aria-labelledby") || "").split(/\s+/).map((id) => id && document.getElementById(id)).filter((el) => el && !el.contains(block));
+    const name = attr(node, "aria-label") || labels.map((el) => drawnText(el, facts.look)).join(" ") || (own && own !== block ? drawnText(own, facts.look) : "");
+    if (name) called.unshift(squeeze(name));
+  }
+  const top = stack.length && stack[0].level === 1 ? stack[0].text : "";
+  const lead = leadOf(row || block, Boolean(row), facts.look);
+  return { names: [...stack.map((each) => each.text), ...called, ...(lead ? [lead] : [])], nearest: called.length ? called : stack.slice(-1).map((each) => each.text), top };
+}
+
+/** The short text right before a line or the list of its row: a heading that is none by its markup. */
+function leadOf(el, isRow, look) {
+  let at = isRow ? el.parentElement : el;
+  for (let climbed = 0; at && at !== document.body && climbed < LEAD_LEVELS; climbed += 1, at = at.parentElement) {
+    for (let before = at.previousElementSibling; before; before = before.previousElementSibling) {
+      const text = before.matches("thead, colgroup, caption, script, style, form, table, ul, ol, dl") ? "" : drawnText(before, look);
+      if (text) return text.length <= LEAD_LENGTH ? text : "";
+      if (before.matches("form, table, ul, ol, dl")) return "";
+    }
+  }
+  return "";
+}
+
+const columnAbove = (block, facts) => {
+  const cell = closestFlat(block, (node) => ["td", "th"].includes(tagOf(node)) || CELL_ROLES.has(attr(node, "role")));
+  return cell ? columnHeader(cell, facts.look) : "";
+};
+
+function columnsOf(block, facts) {
+  const table = closestFlat(block, (node) => node.matches("table, [role=table], [role=grid], [role=treegrid]"));
+  return table ? headersOf(table, facts.look).texts.filter(Boolean) : [];
+}
+
+/** The buttons that a person can press outside of rows and of what frames the page: with the fields of their form. */
+function goingOn(look) {
+  const found = [];
+  for (const root of rootsBelow(document)) {
+    for (const el of root.querySelectorAll(PRESSED)) {
+      if (el.matches(":disabled") || !visible(el, look) || closestFlat(el, (node) => isRow(node) || node.matches(`${BESIDES}, footer, form[method=get]`))) continue;
+      const form = el.closest("form");
+      const fields = form ? [...form.elements].some((each) => each.matches("input:not([type=hidden], [type=submit], [type=button]), textarea, select") && visible(each, look)) : false;
+      found.push({ name: nameOf(el, look), fields, form: Boolean(form) });
+    }
+  }
+  return found;
+}
+
+/** Whether a hidden field of a form has one of the texts as its value: what was typed is carried along to be sent. */
+const carries = (wanted) =>
+  rootsBelow(document).some((root) => [...root.querySelectorAll("form input[type=hidden]")].some((el) => wanted.includes(fold(el.value))));

@@ -1,0 +1,35 @@
+"""Whether a control that shows a state is the only one that could be meant (`js/8_states.js`)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from playwright.async_api import Page
+
+from agent.page import in_page_library
+from agent.page.live_selectors import FILLED, fill_selector_parameters
+from kb_schema.selectors import Selector
+
+
+async def find_doubt(
+    page: Page, shown: Sequence[Selector], waiting: Selector | None, values: Mapping[str, Any]
+) -> str:
+    """Return why another control may be meant than the one that shows the state; empty if there is no doubt.
+
+    `shown`: what shows the state. `waiting`: the control that is pressed as long as it is otherwise. Raises `PageError`.
+    """
+    asked = {
+        "shown": [_describe(fill_selector_parameters(each, values)) for each in shown],
+        "waiting": None
+        if waiting is None
+        else fill_selector_parameters(waiting, values).model_dump(mode="json"),
+    }
+    return str(await in_page_library.call(page, "whyUnsure", json.dumps(asked)))
+
+
+def _describe(selector: Selector) -> dict[str, Any]:
+    filled = [each.meta.get(FILLED) for each in selector.strategies]
+    used = {str(value) for each in filled if isinstance(each, Mapping) for value in each.values() if value}
+    return {"selector": selector.model_dump(mode="json"), "values": sorted(used)}

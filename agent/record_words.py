@@ -1,0 +1,64 @@
+"""Words by which a page says that what it shows is no record that it keeps, in the languages of `record_words.yaml`."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+
+import yaml
+
+from agent.negations import is_failure, is_negated, list_deed_negations
+from kb_schema.base import Model
+
+_FILE = Path(__file__).with_name("record_words.yaml")
+_WORD = re.compile(r"[^\W_]+(?:['\u2019-][^\W_]+)*")
+_STEP = re.compile(
+    r"(?<![\d.,])\d+\s*(?:/|of|out of|von|de|di|van|z|ze|sur|\u092e\u0947\u0902 \u0938\u0947)\s*\d+"
+)
+"""`Step 2 of 3`."""
+
+
+class _Words(Model):
+    rejections: frozenset[str] = frozenset()
+    unfinished: frozenset[str] = frozenset()
+    reports: frozenset[str] = frozenset()
+    continues: frozenset[str] = frozenset()
+    finishes: frozenset[str] = frozenset()
+
+
+@cache
+def _list(kind: str) -> frozenset[str]:
+    said = yaml.safe_load(_FILE.read_text(encoding="utf-8"))
+    return frozenset().union(*(getattr(_Words.model_validate(each), kind) for each in said.values()))
+
+
+def _list_words(text: str) -> set[str]:
+    return set(_WORD.findall(text.casefold().replace("\u2019", "'")))
+
+
+def is_doubted(text: str) -> bool:
+    """Return whether a text beside what was entered says that it is not kept: refused, failed, gone, or still being saved.
+
+    A word that denies a thing (`no due date`) says nothing about the record.
+    """
+    said = _list_words(text)
+    doubts = _list("rejections") | _list("unfinished") | list_deed_negations()
+    return is_failure(text) or not doubts.isdisjoint(said)
+
+
+def is_no_heading(text: str) -> bool:
+    """Return whether a heading says that what is below it is not kept, or not yet: `Names that nobody may use`, `Step 2 of 3`."""
+    return is_doubted(text) or is_negated(text) or _STEP.search(text.casefold()) is not None
+
+
+def find_report_words(text: str) -> frozenset[str]:
+    """Return the words of a heading that say that what is below it tells what happened: `Activity`."""
+    return _list("reports") & _list_words(text)
+
+
+def asks_for_more(name: str, *, fields: bool) -> bool:
+    """Return whether a button goes on with what was entered. `fields`: its form has fields, which may be about something else."""
+    said = _list_words(name)
+    asks = _list("continues") if fields else _list("continues") | _list("finishes")
+    return bool(said) and not asks.isdisjoint(said)

@@ -1,0 +1,125 @@
+"""What a page must show so that a drafted task is said to be done: a record of what was typed, and nothing that denies it."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent.execution.entered_texts import RecordSearch
+from agent.page.record_texts import read_record_page
+from tests.support.pages import show
+
+NAME = {"adaman": frozenset({"boat", "name"})}
+BOTH = {**NAME, "lovelace": frozenset({"captain"})}
+ABOUT = frozenset({"boat"})
+
+
+def _table(*rows: str) -> str:
+    cells = "".join(f"<tr>{''.join(f'<td>{cell}' for cell in row.split('|'))}" for row in rows)
+    return f"<h2>Boats</h2><table><tr><th>Name<th>Captain{cells}</table>"
+
+
+async def _find(page, html, *, typed=NAME, before="", path="/boats"):
+    lines = None
+    if before is not None:
+        await show(page, f"<title>Harbor</title><h1>Harbor</h1>{before}", path)
+        lines = (await read_record_page(page, ())).lines
+    await show(page, f"<title>Harbor</title><h1>Harbor</h1>{html}", path)
+    shown = await read_record_page(page, typed)
+    return RecordSearch(typed, ABOUT, page.url, lines, shown).find()
+
+
+@pytest.mark.parametrize(
+    ("html", "typed"),
+    [
+        (_table("Skua|Ada", "Adaman|Lovelace"), BOTH),
+        (_table("Skua|Ada", "<a href=/1>Adaman</a> <button>Edit</button>|Lovelace"), BOTH),
+        ("<h2>Boats</h2><ul><li>Skua<li>Adaman</ul>", NAME),
+        ("<h2>Boats</h2><div class=list><div class=card><b>Skua</b><p>Ada</div><div class=card><b>Adaman</b><p>Lovelace</div></div>", BOTH),
+        ("<h2>Boats</h2><ul><li>Skua Ada<li>Adaman Lovelace</ul>", BOTH),  # a line of nothing else
+        ("<h2>Adaman</h2><dl><dt>Captain<dd>Lovelace</dl><form method=post><button>Delete</button></form>", BOTH),
+        ("<h2>Your boat</h2><p>Boat name: Adaman<p>Captain: Lovelace", BOTH),  # the name of its field
+        ("<h2>Boats</h2><form method=get><input name=q><button>Go</button></form><ul><li>Adaman</ul>", NAME),
+        (_table("Adaman|Lovelace") + "<aside><h2>Activity</h2><p>Ada failed to reach Kiel</aside>", BOTH),
+        ("<h2>Boats</h2><table><tr><th>Name<tr><td>Adaman</table>", {**NAME, "a good boat": frozenset({"remarks"})}),
+    ],
+)  # fmt: skip
+async def test_a_record_is_a_row_or_a_detail_with_all_that_was_typed(page, html, typed):
+    assert await _find(page, html, typed=typed)
+
+
+DENIED = {
+    "a log of failures": "<h2>Activity</h2><ul><li>Creating the boat Adaman failed: the quota is used up</ul>",
+    "a denial beside the row": _table("Adaman|Ada") + "<h2>Imports</h2><p>Adaman: could not be imported",
+    "a notification": "<div role=region aria-label=Notifications><ul><li>Adaman</ul></div>",
+    "a log": "<h2>Boats</h2><ul role=log><li>Adaman</ul>",
+    "a status": "<h2>Boats</h2><p role=status>Adaman</p>",
+    "a toast": "<h2>Boats</h2><div class='toast-body'>Adaman</div>",
+    "debug output": "<h2>Boats</h2><pre>Adaman</pre>",
+    "a footer": "<h2>Boats</h2><footer><p>Adaman</footer>",
+    "the frame of the page": "<h2>Boats</h2><nav><ul><li>Adaman</ul></nav>",
+    "a lead that is no heading": "<h2>Boats</h2><p><b>Rejected:</b></p><ul><li>Adaman</ul>",
+    "a lead of a value": "<h2>Boats</h2><p>Could not create:<p>Adaman",
+    "a named list": "<h2>Boats</h2><p id=n>Bounced</p><hr><ul aria-labelledby=n><li>Adaman</ul>",
+    "suggestions": "<h2>Boats</h2><ul role=listbox><li>Adaman</ul>",
+    "a list of something else": "<h2>Captains</h2><ul><li>Adaman</ul>",
+    "a list of what is blocked": "<h2>Boats blocked as spam</h2><ul><li>Adaman</ul>",
+    "a list of what was not sent": "<h2>Boats that were not sent</h2><ul><li>Adaman</ul>",
+    "a list of names that nobody may use": "<h2>Boat names that nobody may use</h2><ul><li>Adaman</ul>",
+    "in German": "<h2>Abgelehnte boats</h2><ul><li>Adaman</ul>",
+    "struck": "<h2>Boats</h2><ul><li><s>Adaman</s></ul>",
+    "still being saved": "<h2>Boats</h2><ul><li><b>Adaman</b> <i>saving...</i></ul>",
+    "a row that says it failed": _table("Adaman|Failed"),
+    "a sentence": "<h2>Boats</h2><p>Your boat <b>Adaman</b> is on its way",
+    "a sentence of boxes": "<h2>Boats</h2><p style='display:flex'>Your boat <b>Adaman</b> is on its way",
+    "a draft": "<h2>Boats</h2><p>Unsaved draft: Adaman",
+    "a longer word": "<h2>Boats</h2><ul><li>Adamantine</ul>",
+    "another name": "<h2>Boats</h2><ul><li>Adaman II</ul>",
+    "the field": "<h2>Boats</h2><form><label>Boat name <input name=name value=Adaman></label></form>",
+    "a step that asks": "<h2>Your boat</h2><p>Boat name: Adaman<form method=post><input type=hidden name=ok value=1><button>Confirm</button></form>",
+    "a step that is numbered": "<h2>Boat, step 2 of 2</h2><p>Boat name: Adaman",
+    "a step with more fields": "<h2>Boat</h2><p>Boat name: Adaman<form method=post><input name=place><button>Next</button></form>",
+    "what is carried along": "<h2>Your boat</h2><p>Boat name: Adaman<form method=post><input type=hidden value=Adaman><button>Go</button></form>",
+    "a step in an article": "<article><h2>Your boat</h2><p>Boat name: Adaman<p><a class=btn href=/ok>Confirm</a></article>",
+    "a preview": "<h2>Preview of your boat</h2><h3>Adaman</h3>",
+    "hidden": "<h2>Boats</h2><ul><li style='opacity:0'>Adaman</ul>",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("html", DENIED.values(), ids=DENIED.keys())
+async def test_what_says_otherwise_or_something_else_is_no_record(page, html):
+    assert await _find(page, html) is None
+
+
+@pytest.mark.parametrize(
+    ("html", "before"),
+    [
+        (_table("Skua|Lovelace", "Adaman|nobody"), _table("Skua|Lovelace")),
+        (_table("Skua|nobody") + "<h2>Captains of boats</h2><ul><li>Lovelace</ul>", _table("Skua|nobody")),
+        ("<h2>Boats</h2><ul><li>Adaman<p>Ada</ul>", ""),  # whether captains are shown there is not known
+        ("<h2>Boats</h2><ul><li>Adaman</ul>", None),  # it may have been there before
+    ],
+)
+async def test_a_part_of_what_was_typed_or_in_two_rows_is_no_record(page, html, before):
+    assert await _find(page, html, typed=BOTH, before=before) is None
+
+
+async def test_what_was_there_before_or_is_in_the_address_is_no_evidence(page):
+    boats = "<h2>Boats</h2><ul><li>Adaman</ul>"
+    assert await _find(page, boats, before=boats) is None
+    for path in (
+        "/boats?failed=Adaman",
+        "/boats#/new?name=Adaman",
+        "/boats/adaman",
+        "/boats/rejected",
+        "/boats?step=preview",
+    ):
+        assert await _find(page, boats, path=path) is None
+
+
+async def test_a_number_counts_in_the_column_of_its_field_only(page):
+    typed = {"1205": frozenset({"berth", "length"})}
+    visitors = "<h2>Berth</h2><p>Visitor</p><div>1205</div>"
+    assert await _find(page, visitors, typed=typed) is None
+    assert await _find(page, "<h2>Berths</h2><p>12058", typed=typed) is None
+    lengths = "<h2>Berths</h2><table><tr><th>Length<tr><td>1,205.00 m²</table>"
+    assert await _find(page, lengths.replace(" m²", ""), typed=typed)

@@ -1,0 +1,45 @@
+"""Whether the control that shows a state is the only one that could be meant."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent.page.shown_states import find_doubt
+from kb_schema.selectors import Selector
+from tests.support.pages import show
+
+FOLLOWS = "//article[.//h3[normalize-space()='{{mate}}']]//button[normalize-space()='%s']"
+
+
+def _button(name: str) -> Selector:
+    template = {"type": "parameterized_xpath", "template": FOLLOWS % name, "parameters": ["mate"]}
+    return Selector.model_validate(
+        {"strategies": [{**template, "required_context": ["mate"]}], "parameterized": True}
+    )
+
+
+def _card(name: str, rest: str) -> str:
+    return f"<article class=card><h3>{name}</h3>{rest}</article>"
+
+
+ON, OFF = "<button>Following</button>", "<button>Follow</button>"
+OTHERS = _card("Bo", ON) + _card("Ann", "<p>Knows Eve</p>" + OFF)
+
+
+@pytest.mark.parametrize(
+    ("cards", "doubt"),
+    [
+        (_card("Eve", ON), ""),
+        (_card("Eve", "<details><summary>More</summary><button>Follow</button></details>" + ON), "waits to be pressed"),
+        (_card("Eve", ON + "<button hidden>Follow</button>"), "waits to be pressed"),
+        (_card("Eve", "<button disabled>Following</button>"), "is disabled"),
+        (_card("Eve", ON + ON), "2 elements"),
+        (_card("Eve", ON + "<button hidden>Following</button>"), "2 elements"),
+        (_card("Eve", ON) + _card("Eve", "<button>+ Follow</button>"), "is one of 2"),
+    ],
+)  # fmt: skip
+async def test_a_second_candidate_or_a_control_that_waits_is_a_doubt(page, cards, doubt):
+    await show(page, f"<title>Mates</title><h1>Mates</h1>{OTHERS}{cards}")
+    found = await find_doubt(page, [_button("Following")], _button("Follow"), {"mate": "Eve"})
+    assert doubt in found
+    assert bool(found) is bool(doubt)
