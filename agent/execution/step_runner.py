@@ -303,11 +303,7 @@ class StepRunner:
         may have happened and nothing can tell.
         """
         step, touched = run.steps[index], touched_the_page(error)
-        if isinstance(error, ChoiceInDoubt):
-            raise PersonNeeded(
-                f"step {step.step_id!r} of {run.task.task_id!r} may or may not have happened: {error}",
-                hint="look on the website which option is chosen, then start a new run",
-            ) from error
+        _require_certainty(run, index, error)
         composite = step.action.canonical_type in COMPOSITE_ACTIONS
         # A refusal is the same again, also of a choice, and a list without the option has been waited for.
         refused = isinstance(error, OptionMissing) or (
@@ -541,6 +537,15 @@ def _read_target(run: TaskRun, step: TaskStep) -> StepTarget | None:
     if not isinstance(target, Selector):
         return None
     return StepTarget(run.task.task_id, step.step_id, target, step.action.fingerprint)
+
+
+def _require_certainty(run: TaskRun, index: int, error: AgentError | PageError) -> None:
+    """Raise `PersonNeeded` for a choice that may be stored."""
+    if isinstance(error, ChoiceInDoubt):
+        raise PersonNeeded(
+            f"step {run.steps[index].step_id!r} of {run.task.task_id!r} may or may not have happened: {error}",
+            hint="look on the website which option is chosen, then start a new run",
+        ) from error
 
 
 def _list_stated_screens(step: TaskStep) -> list[str]:

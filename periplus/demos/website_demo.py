@@ -44,7 +44,7 @@ class WebsiteDemo:
         if self.storage_state is not None:
             return sign_in_by_storage_state(self.storage_state).state
         if self.sign_in_form:
-            return await sign_in_by_form(browser, self.sign_in_url or base_url, self.values)
+            return (await sign_in_by_form(browser, self.sign_in_url or base_url, self.values)).state
         return None
 
 
