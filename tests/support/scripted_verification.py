@@ -166,6 +166,9 @@ class ScriptedPlans(PassedPlans):
     async def keep(self, website_id: str, plan: VerificationPlan) -> None:
         self._script.plans[plan.requirement.req_id] = plan
 
+    async def list_usual_errors(self, website_id: str) -> frozenset[str]:
+        return frozenset(each for plan in self._script.plans.values() for each in plan.usual_errors)
+
 
 def scripted_nodes(
     script: Script,

@@ -142,6 +142,9 @@ class _Plans(PassedPlans):
     async def offer(self, website_id: str, req_id: str, offered: object) -> None:
         """Nobody accepts it here."""
 
+    async def list_usual_errors(self, website_id: str) -> frozenset[str]:
+        return frozenset(() if self.plan is None else self.plan.usual_errors)
+
     async def keep(self, website_id: str, plan: VerificationPlan) -> None:
         self.plan = plan
 

@@ -206,7 +206,7 @@ class VerificationNodes:
             page = await self._open("execute")
             failed = await page.start(self.requirement.url, self._read_plan(context).steps)
             if failed is not None:
-                return self._record_failure(context, index, heal_round, failed)
+                return await self._record_failure(context, index, heal_round, failed)
         plan = self._read_plan(context)
         if index >= len(plan.steps):
             return {"context": write_context(context), "step_idx": index, "heal_round": 0}
@@ -215,7 +215,7 @@ class VerificationNodes:
         compared = context.compared + (1 if step.fingerprint is not None and heal_round == 0 else 0)
         context = context.with_changes(compared=compared)
         if isinstance(done, FailedStep):
-            return self._record_failure(context, index, heal_round, done, step)
+            return await self._record_failure(context, index, heal_round, done, step)
         self._report_step(done, len(plan.steps))
         self._failed = None
         context = context.with_changes(executed=(*context.executed, done), evidence=None, failed=None)
@@ -226,7 +226,7 @@ class VerificationNodes:
             "last_selector": None,
         }
 
-    def _record_failure(
+    async def _record_failure(
         self,
         context: VerificationContext,
         index: int,
@@ -243,7 +243,8 @@ class VerificationNodes:
         if self._rediscover or not context.held_before:  # the plan is of this run
             sent = [each.step_idx for each in self._read_plan(context).steps if each.sent_data]
             evidence = evidence.model_copy(update={"done_before": min(sent, default=None)})
-        usual = set(self._read_plan(context).usual_errors)
+        usual = await self._plans.list_usual_errors(self._target.website_id)
+        usual = usual.union(self._read_plan(context).usual_errors)
         console = tuple(each.model_copy(update={"usual": each.pattern in usual}) for each in evidence.console)
         evidence = evidence.model_copy(update={"console": console})
         if evidence.offered is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+from contextlib import suppress
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -41,6 +42,10 @@ class PassedPlans:
     async def keep(self, website_id: str, plan: VerificationPlan) -> None:
         """Remember that the requirement passed with this plan."""
         await asyncio.to_thread(self._write, website_id, plan)
+
+    async def list_usual_errors(self, website_id: str) -> frozenset[str]:
+        """Return what scripts of a site threw while any of its requirements passed, as patterns."""
+        return await asyncio.to_thread(self._read_usual_errors, website_id)
 
     async def offer(self, website_id: str, req_id: str, offered: OfferedElement) -> None:
         """Keep an element that was not used for a step, until it is accepted or the next one is offered."""
@@ -89,6 +94,13 @@ class PassedPlans:
         if not is_same_test(plan.requirement, requirement, plan):
             return None
         return unseal_plan(plan, requirement, plan.base_url)
+
+    def _read_usual_errors(self, website_id: str) -> frozenset[str]:
+        found: set[str] = set()
+        for path in self._path(website_id, "any").parent.glob("*.json"):
+            with suppress(OSError, ValidationError):
+                found.update(VerificationPlan.model_validate_json(path.read_text("utf-8")).usual_errors)
+        return frozenset(found)
 
     def _write(self, website_id: str, plan: VerificationPlan) -> None:
         path = self._path(website_id, plan.requirement.req_id)

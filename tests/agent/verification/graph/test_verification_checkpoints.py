@@ -28,6 +28,19 @@ async def test_a_run_whose_state_is_in_mongodb_is_carried_on(mongodb_url, tmp_pa
     assert not list(tmp_path.iterdir())
 
 
+async def test_what_scripts_throw_while_a_requirement_passes_is_usual_on_the_whole_site(tmp_path):
+    plans = PassedPlans(tmp_path)
+    assert await plans.list_usual_errors("site") == frozenset()
+    for number, usual in enumerate((("Error: Transport 0 not open",), ("Error: x", "Error: y"))):
+        plan = VerificationPlan(requirement=requirement(), base_url=BASE, usual_errors=usual)
+        plan = plan.model_copy(
+            update={"requirement": plan.requirement.model_copy(update={"req_id": f"R-{number}"})}
+        )
+        await plans.keep("site", plan)
+    assert await plans.list_usual_errors("site") == {"Error: Transport 0 not open", "Error: x", "Error: y"}
+    assert await plans.list_usual_errors("other") == frozenset()
+
+
 async def test_a_plan_is_remembered_for_the_very_same_requirement_only(tmp_path):
     plans, wanted = PassedPlans(tmp_path), requirement()
     steps = tuple(

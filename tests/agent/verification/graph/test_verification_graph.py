@@ -151,6 +151,21 @@ def test_a_plan_comes_back_from_the_state_as_it_was():
     assert read_context(VerificationRunState(req_id="r", context=json.loads(json.dumps(kept)))).plan == plan
 
 
+async def test_errors_of_scripts_that_another_requirement_has_while_green_are_no_cause(tmp_path):
+    green = VerificationPlan(
+        requirement=requirement(), base_url=BASE, usual_errors=("Error: Transport 0 not open",)
+    )
+    thrown = ConsoleLine(
+        kind="pageerror", text="Error: Transport 7 not open", url=f"{BASE}/app.js", step_idx=2
+    )
+    script = Script(plans={"REQ-9": green}, fails={2: 9})
+    script.evidence = FailureEvidence(
+        message="not there", step_idx=2, matched=0, nearest="button 'Store'", nearest_score=0.8,
+        nearest_verdict="same", url=f"{BASE}/", console=(thrown,),
+    )  # fmt: skip
+    assert (await verified(script, tmp_path / "one")).rca.class_ == "selector_drift"
+
+
 async def test_errors_of_scripts_in_a_green_run_are_no_cause_later(tmp_path):
     usual, new = "Error: Transport 12 not open", "TypeError: total is undefined"
     script = Script(errors=frozenset({"Error: Transport 0 not open"}))
