@@ -24,6 +24,7 @@ from agent.errors import (
 from agent.page.errors import (
     ActionFailed,
     ActionMisused,
+    ChoiceInDoubt,
     ElementChanged,
     FieldNotForSecrets,
     GateFailed,
@@ -88,6 +89,7 @@ FAILURE_KINDS: dict[type[Exception], str] = {
     ActionMisused: "ActionMisused",
     ElementChanged: "ElementChanged",
     ActionFailed: "ActionFailed",
+    ChoiceInDoubt: "ActionFailed",
     OptionMissing: "ActionFailed",
     OriginRefused: "OriginRefused",
     FieldNotForSecrets: "FieldNotForSecrets",
