@@ -54,6 +54,12 @@ class NextHopTables:
         self._asked.add(key)
         return found
 
+    def copied(self) -> NextHopTables:
+        """Return tables with the same rows: those that are made later are in one of the two only."""
+        tables = NextHopTables(self._rows)
+        tables._asked |= self._asked
+        return tables
+
     def after(
         self, objective: Objective, changes: Sequence[CostChange], costs: Sequence[int], heads: Sequence[int]
     ) -> NextHopTables:

@@ -167,7 +167,7 @@ class TransitionNetwork:
             for number, way in renewed.items():
                 ordered[number] = way
         arcs: dict[Objective, ArcLists] = {}
-        tables = self.tables
+        tables = self.tables.copied()  # rows that either makes from now on are its own
         for objective, old in list(self._arcs.items()):
             new = {number: encode_cost(way.weights[objective]) for number, way in renewed.items()}
             new = {number: cost for number, cost in new.items() if cost != old.costs[number]}

@@ -86,6 +86,13 @@ async def test_a_path_that_keeps_failing_gives_way_to_another(view):
     assert steps(view) == ["open_new_by_url"]
 
 
+async def test_what_is_asked_of_the_weighed_view_alone_changes_no_answer_of_the_other():
+    view = compile_view(pantry.knowledge(), "fresh")
+    after = await learned(view, *reports(20, transition_id="open_new_by_url", succeeded=False))
+    assert [steps(after) for _ in range(3)] == [["open_new"]] * 3
+    assert [steps(view) for _ in range(3)] == [["open_new_by_url"]] * 3
+
+
 async def test_answers_tell_the_posterior_and_the_observed_duration(view):
     after = await learned(view, *reports(10, transition_id="open_new", duration_ms=240))
     (path,) = find_paths(after, "shelf", "jar_new", objective="fastest").paths
