@@ -48,6 +48,7 @@ class DialogWords(Model):
     agree: frozenset[str]
     decline: frozenset[str]
     says: DangerPhrases
+    wider: frozenset[str]
 
 
 class AddressWords(Model):
@@ -243,6 +244,8 @@ def normalize_text(text: str) -> str:
     )
 
 
+_FIRST_WITHOUT_SPACES = 0x3000
+"""The first sign of scripts that write words without spaces between them."""
 _SPACED_OUT = re.compile(r"(?<![^\W_])[^\W\d_](?:[ .\u00b7_\u2010-\u2013-][^\W\d_]){2,}(?![^\W_])")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _LATIN = re.compile(r"[A-Za-z]{2,}")
@@ -328,6 +331,21 @@ def list_harms_in_dialog(text: str) -> frozenset[Danger]:
     parts = (" ".join(spoken[at : at + most]) for most in (1, 2, 3) for at in range(len(spoken)))
     named = (find_danger_in_words(each, pressed=True) for each in parts)
     return frozenset({*found, *(each[0] for each in named if each is not None)}) & HARM
+
+
+def find_wider_words(text: str) -> frozenset[str]:
+    """Return the words of a text that reach further than one thing: `all`, `account`. Of scripts without spaces parts of words count."""
+    said, spaced = (
+        normalize_text(text).casefold(),
+        frozenset(re.findall(r"[\w']+", normalize_text(text).casefold())),
+    )
+    wider = load_danger_words().dialogs.wider
+    return frozenset(each for each in wider if each in spaced or (not _has_spaces(each) and each in said))
+
+
+def _has_spaces(word: str) -> bool:
+    """Whether words of its script are written apart."""
+    return all(ord(each) < _FIRST_WITHOUT_SPACES for each in word)
 
 
 def find_harm_in_dialog(text: str) -> tuple[Danger, str] | None:

@@ -143,8 +143,11 @@ class ActionRunner:
         """Return what the page may ask of a press of a control that does harm, if the call does not say how to answer."""
         if call.on_dialog is not None or call.canonical_type != "click" or not isinstance(call.target, str):
             return None
-        deeds = list_deeds((await self._session.elements()).get(call.target))
-        return None if deeds is None else PressedQuestion(deeds, self._session.context.allowed)
+        element = (await self._session.elements()).get(call.target)
+        deeds = list_deeds(element)
+        if element is None or deeds is None:
+            return None
+        return PressedQuestion(deeds, self._session.context.allowed, element.label or "")
 
     @asynccontextmanager
     async def _watching(

@@ -86,6 +86,30 @@ def test_only_the_first_question_of_a_press_is_agreed_to():
 
 
 @pytest.mark.parametrize(
+    ("text", "label", "why"),
+    [
+        (
+            "Delete your account and all boats?",
+            "Delete Skua",
+            "speaks of more than the control (account, all)",
+        ),
+        ("Alle Boote löschen?", "Skua löschen", "speaks of more than the control (alle)"),
+        ("削除しますか?アカウント", "Delete Skua", "speaks of more than the control (アカウント)"),
+        (
+            "Keep it and extend your subscription by 12 months (99 EUR)?",
+            "Delete Skua",
+            "pays; allow it with --allow pays",
+        ),
+        ("Delete it? A fee of $5 is due.", "Delete Skua", "pays; allow it with --allow pays"),
+        ("Delete all boats?", "Delete all", None),
+        ("Delete the account?", "Delete account", None),
+    ],
+)
+def test_a_question_that_reaches_further_than_the_control_is_answered_no(text, label, why):
+    assert PressedQuestion({"deletes"}, {"deletes"}, label).object_to(text) == why
+
+
+@pytest.mark.parametrize(
     ("text", "harms"),
     [
         (ASKS, {"deletes"}),

@@ -6,16 +6,20 @@ they answer (`on_dialog`).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from agent.dangers.danger_words import HARM, find_danger_in_words, list_harms_in_dialog
+from agent.dangers.danger_words import HARM, find_danger_in_words, find_wider_words, list_harms_in_dialog
 from agent.sentences.goal_sentences import list_base_forms
 from kb_schema.explorations import Danger
 from kb_schema.screens import UIElement
 
 ASKED: frozenset[Danger] = frozenset({"deletes", "pays"})
 """What a person may allow: the harm by which a map calls a control destructive."""
+
+
+_MONEY = re.compile(r"[$€£¥₹]\s?\d|\d[\d.,]*\s?(?:[$€£¥₹]|(?:EUR|USD|GBP|CHF|JPY|INR|CAD|AUD)\b)")
 
 
 def list_deeds(element: UIElement | None) -> frozenset[Danger] | None:
@@ -30,8 +34,10 @@ def list_deeds(element: UIElement | None) -> frozenset[Danger] | None:
 def list_harms_of_question(text: str) -> frozenset[Danger]:
     """Return every harm that a question tells, also in the passive: "will be deleted"."""
     words = [word.strip(".,;:!?") for word in text.split()]
-    return list_harms_in_dialog(text).union(
-        *(list_harms_in_dialog(verb) for word in words for verb in list_base_forms(word))
+    paid: frozenset[Danger] = frozenset({"pays"}) if _MONEY.search(text) else frozenset()
+    return paid.union(
+        list_harms_in_dialog(text),
+        *(list_harms_in_dialog(verb) for word in words for verb in list_base_forms(word)),
     )
 
 
@@ -42,6 +48,8 @@ class PressedQuestion:
     deeds: Collection[Danger]
     """What the pressed control does."""
     allowed: Collection[Danger]
+    label: str = ""
+    """What the pressed control is called."""
     asked: str = ""
     """The question that was agreed to."""
 
@@ -54,5 +62,7 @@ class PressedQuestion:
             return "does not say what it does"
         if refused := sorted(named - {*self.allowed}):
             return f"{' and '.join(refused)}; allow it with --allow {' --allow '.join(refused)}"
+        if wider := sorted(find_wider_words(text) - find_wider_words(self.label)):
+            return f"speaks of more than the control ({', '.join(wider)})"
         self.asked = text
         return None
