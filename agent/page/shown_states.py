@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,7 +11,10 @@ from playwright.async_api import Page
 
 from agent.page import in_page_library
 from agent.page.live_selectors import FILLED, fill_selector_parameters
-from kb_schema.selectors import Selector
+from kb_schema.selectors import NameStrategy, Selector, ValueStrategy
+
+_TEXT = re.compile(r"normalize-space\([^)]*\)\s*=\s*['\"]([^'\"]+)['\"]")
+"""A text in an XPath."""
 
 
 async def find_doubt(
@@ -22,11 +26,23 @@ async def find_doubt(
     """
     asked = {
         "shown": [_describe(fill_selector_parameters(each, values)) for each in shown],
-        "waiting": None
-        if waiting is None
-        else fill_selector_parameters(waiting, values).model_dump(mode="json"),
+        "waiting": None,
+        "called": "",
     }
+    if waiting is not None:
+        filled = fill_selector_parameters(waiting, values)
+        asked |= {"waiting": filled.model_dump(mode="json"), "called": _find_name(filled)}
     return str(await in_page_library.call(page, "whyUnsure", json.dumps(asked)))
+
+
+def _find_name(selector: Selector) -> str:
+    """Return what a selector says that its control is called; empty if it does not say it."""
+    for each in selector.strategies:
+        if isinstance(each, NameStrategy):
+            return each.name
+        if isinstance(each, ValueStrategy) and (said := _TEXT.findall(each.value)):
+            return str(said[-1])  # what stands before is what tells the row
+    return ""
 
 
 def _describe(selector: Selector) -> dict[str, Any]:

@@ -36,6 +36,8 @@ OTHERS = _card("Bo", ON) + _card("Ann", "<p>Knows Eve</p>" + OFF)
         (_card("Eve", ON + ON), "2 elements"),
         (_card("Eve", ON + "<button hidden>Following</button>"), "2 elements"),
         (_card("Eve", ON) + _card("Eve", "<button>+ Follow</button>"), "is one of 2"),
+        (_card("Eve", ON + "<a href='/eve'>Follow Eve</a>"), "stands beside it"),
+        (_card("Eve", ON + "<a href='/f'>Followers (3)</a><a href='/m'>Mates</a>"), ""),
     ],
 )  # fmt: skip
 async def test_a_second_candidate_or_a_control_that_waits_is_a_doubt(page, cards, doubt):
