@@ -24,7 +24,7 @@ async def find_doubt(
 
     `shown`: what shows the state. `waiting`: the control that is pressed as long as it is otherwise. Raises `PageError`.
     """
-    asked = {
+    asked: dict[str, Any] = {
         "shown": [_describe(fill_selector_parameters(each, values)) for each in shown],
         "waiting": None,
         "called": "",
