@@ -8,6 +8,7 @@ from pathlib import Path
 
 import yaml
 
+from agent.dangers.danger_words import find_danger_in_words
 from agent.negations import is_failure, is_negated, list_deed_negations
 from kb_schema.base import Model
 
@@ -25,6 +26,7 @@ class _Words(Model):
     reports: frozenset[str] = frozenset()
     continues: frozenset[str] = frozenset()
     finishes: frozenset[str] = frozenset()
+    others: frozenset[str] = frozenset()
 
 
 @cache
@@ -62,3 +64,11 @@ def asks_for_more(name: str, *, fields: bool) -> bool:
     said = _list_words(name)
     asks = _list("continues") if fields else _list("continues") | _list("finishes")
     return bool(said) and not asks.isdisjoint(said)
+
+
+def is_another_deed(name: str) -> bool:
+    """Return whether a button does something with a record that is kept: edit it, delete it, sign out beside it."""
+    harm = find_danger_in_words(name, pressed=True)
+    return (harm is not None and harm[0] in ("deletes", "signs_out")) or not _list("others").isdisjoint(
+        _list_words(name)
+    )

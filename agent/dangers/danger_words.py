@@ -49,6 +49,7 @@ class DialogWords(Model):
     decline: frozenset[str]
     says: DangerPhrases
     wider: frozenset[str]
+    general: frozenset[str]
 
 
 class AddressWords(Model):
@@ -331,6 +332,11 @@ def list_harms_in_dialog(text: str) -> frozenset[Danger]:
     parts = (" ".join(spoken[at : at + most]) for most in (1, 2, 3) for at in range(len(spoken)))
     named = (find_danger_in_words(each, pressed=True) for each in parts)
     return frozenset({*found, *(each[0] for each in named if each is not None)}) & HARM
+
+
+def is_general_question(text: str) -> bool:
+    """Return whether a question asks only whether something is meant: `Are you sure?`."""
+    return load_danger_words().dialogs.general.issuperset(re.findall(r"\w+", normalize_text(text).casefold()))
 
 
 def find_wider_words(text: str) -> frozenset[str]:

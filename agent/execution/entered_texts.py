@@ -21,7 +21,13 @@ from agent.negations import is_failure, is_negated
 from agent.page.errors import PageError, PageGone
 from agent.page.page_writes import watch_writes
 from agent.page.record_texts import RecordLine, RecordPage, read_record_page
-from agent.record_words import asks_for_more, find_report_words, is_doubted, is_no_heading
+from agent.record_words import (
+    asks_for_more,
+    find_report_words,
+    is_another_deed,
+    is_doubted,
+    is_no_heading,
+)
 from kb_schema.sentence_plans import fold, stands_in
 from kb_schema.tasks import DRAFT, Task, TaskStep
 from kb_schema.templates import variables
@@ -133,6 +139,9 @@ class RecordSearch:
         return any(
             asks_for_more(each.name, fields=each.fields)
             or (not each.fields and words(each.name) and agrees(each.name))
+            or (
+                each.form and not each.fields and not is_another_deed(each.name)
+            )  # `Looks good` below what was entered
             for each in self.page.buttons
         )
 

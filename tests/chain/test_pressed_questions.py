@@ -101,6 +101,8 @@ def test_only_the_first_question_of_a_press_is_agreed_to():
             "pays; allow it with --allow pays",
         ),
         ("Delete it? A fee of $5 is due.", "Delete Skua", "pays; allow it with --allow pays"),
+        ("Give Mallory access to your harbor?", "Delete Skua", "does not say what it does"),
+        ("Really continue?", "Delete Skua", None),
         ("Delete all boats?", "Delete all", None),
         ("Delete the account?", "Delete account", None),
     ],

@@ -10,7 +10,13 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from agent.dangers.danger_words import HARM, find_danger_in_words, find_wider_words, list_harms_in_dialog
+from agent.dangers.danger_words import (
+    HARM,
+    find_danger_in_words,
+    find_wider_words,
+    is_general_question,
+    list_harms_in_dialog,
+)
 from agent.sentences.goal_sentences import list_base_forms
 from kb_schema.explorations import Danger
 from kb_schema.screens import UIElement
@@ -55,7 +61,8 @@ class PressedQuestion:
 
     def object_to(self, text: str) -> str | None:
         """Return why the question is not agreed to, with what to do; None if it is."""
-        named = {*self.deeds, *list_harms_of_question(text)}
+        told = list_harms_of_question(text)
+        named = {*told, *(self.deeds if told or is_general_question(text) else ())}
         if self.asked:
             return "is a second question of one press"
         if not named:

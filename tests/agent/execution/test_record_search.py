@@ -36,7 +36,7 @@ async def _find(page, html, *, typed=NAME, before="", path="/boats"):
         ("<h2>Boats</h2><ul><li>Skua<li>Adaman</ul>", NAME),
         ("<h2>Boats</h2><div class=list><div class=card><b>Skua</b><p>Ada</div><div class=card><b>Adaman</b><p>Lovelace</div></div>", BOTH),
         ("<h2>Boats</h2><ul><li>Skua Ada<li>Adaman Lovelace</ul>", BOTH),  # a line of nothing else
-        ("<h2>Adaman</h2><dl><dt>Captain<dd>Lovelace</dl><form method=post><button>Delete</button></form>", BOTH),
+        ("<h2>Adaman</h2><dl><dt>Captain<dd>Lovelace</dl><form method=post><button>Delete</button></form><form method=post><button>Add to favourites</button></form>", BOTH),
         ("<h2>Your boat</h2><p>Boat name: Adaman<p>Captain: Lovelace", BOTH),  # the name of its field
         ("<h2>Boats</h2><form method=get><input name=q><button>Go</button></form><ul><li>Adaman</ul>", NAME),
         (_table("Adaman|Lovelace") + "<aside><h2>Activity</h2><p>Ada failed to reach Kiel</aside>", BOTH),
@@ -77,6 +77,7 @@ DENIED = {
     "the field": "<h2>Boats</h2><form><label>Boat name <input name=name value=Adaman></label></form>",
     "a step that asks": "<h2>Your boat</h2><p>Boat name: Adaman<form method=post><input type=hidden name=ok value=1><button>Confirm</button></form>",
     "a step that is numbered": "<h2>Boat, step 2 of 2</h2><p>Boat name: Adaman",
+    "a step whose button says nothing": "<h2>Your boat</h2><p>Boat name: Adaman<form method=post><input type=hidden name=ok><button>Looks good</button></form>",
     "a step with more fields": "<h2>Boat</h2><p>Boat name: Adaman<form method=post><input name=place><button>Next</button></form>",
     "what is carried along": "<h2>Your boat</h2><p>Boat name: Adaman<form method=post><input type=hidden value=Adaman><button>Go</button></form>",
     "a step in an article": "<article><h2>Your boat</h2><p>Boat name: Adaman<p><a class=btn href=/ok>Confirm</a></article>",
