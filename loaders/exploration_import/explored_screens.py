@@ -247,24 +247,18 @@ def _find_untold(
 def _join_untold(
     looks: Sequence[ExploredPage], seen: Sequence[ObservedPage], groups: Sequence[Sequence[int]]
 ) -> list[list[int]]:
-    """Return the groups without such that nothing tells from others, as far as that is possible: a screen that cannot be told
-    is left out of the map.
+    """Return the groups, each that cannot be told joined with the one that nothing tells it from: else it is left out of the map.
 
-    Its pages go to the screens that have most pages at their addresses; else it is joined with what nothing tells it from.
-    Either stays only if fewer pages cannot be told then.
+    That stays only if fewer pages cannot be told then.
     """
     found = [list(group) for group in groups]
     untold = _find_untold(looks, seen, _numbered(found))
     for _ in range(ROUNDS):
-        if not untold:
+        joined = _with_rivals(found, untold)
+        left = untold if joined == found else _find_untold(looks, seen, _numbered(joined))
+        if _count_pages(joined, left) >= _count_pages(found, untold):
             break
-        for other in (_by_address(looks, found, untold), _with_rivals(found, untold)):
-            left = _find_untold(looks, seen, _numbered(other)) if other != found else untold
-            if _count_pages(other, left) < _count_pages(found, untold):
-                found, untold = other, left
-                break
-        else:
-            break
+        found, untold = joined, left
     return found
 
 
@@ -274,21 +268,6 @@ def _numbered(groups: Sequence[Sequence[int]]) -> dict[int, int]:
 
 def _count_pages(groups: Sequence[Sequence[int]], numbers: Collection[int]) -> int:
     return sum(len(groups[number]) for number in numbers)
-
-
-def _by_address(
-    looks: Sequence[ExploredPage], groups: Sequence[Sequence[int]], untold: Collection[int]
-) -> list[list[int]]:
-    paths = [look.observed.path for look in looks]
-    owners: dict[str, Counter[int]] = defaultdict(Counter)
-    for at, number in _numbered(groups).items():
-        if number not in untold and not looks[at].page.layer:
-            owners[paths[at]][number] += 1
-    found: list[list[int]] = [[] for _ in groups]
-    for at, number in _numbered(groups).items():
-        best = owners[paths[at]].most_common(1) if number in untold else []
-        found[best[0][0] if best else number].append(at)
-    return sorted(sorted(group) for group in found if group)
 
 
 def _with_rivals(groups: Sequence[Sequence[int]], untold: Mapping[int, int | None]) -> list[list[int]]:

@@ -9,7 +9,7 @@ import pytest
 
 from kb_schema.conditions import Combined, ElementVisible
 from loaders import read_knowledge_folder, write_folder
-from loaders.exploration_import import ExploredKnowledge, build_knowledge
+from loaders.exploration_import import ExploredKnowledge, build_knowledge, explored_screens
 from tests.support.explored import BASE, Drawing, drawing
 from tests.support.mapping_rates import identified
 
@@ -490,29 +490,23 @@ def test_who_is_signed_in_is_told_by_signs_of_each_part_though_a_few_pages_have_
     assert {"My page", "Leave the office"} <= shown
 
 
-def test_pages_that_nothing_tells_from_others_go_to_the_screens_at_their_addresses(tmp_path: Path) -> None:
-    inside, outside = drawing(tmp_path / "in", ("/",)), drawing(tmp_path / "out", ("/",))
-    menu = "<p><a href='/word?form=item'>Words</a></p>"
-
-    def page(heading: str, inside: str) -> str:
-        return f"<main>{menu}<h2>{heading} editing</h2>{inside}</main>"
-
-    def table(name: str) -> str:
-        return f"<table><thead><tr><th>id</th><th>name</th></tr></thead><tbody><tr><td>1</td><td>{name}</td></tr></tbody></table>"
-
-    form = "<form method='post'><label>Rows <textarea name='rows'></textarea></label><button>Edit</button></form>"
-    words = "<table><thead><tr><th>Existing words</th></tr></thead><tbody><tr><td><a href='/word1'>red</a></td></tr></tbody></table>"
-    inside.page("item", "/word?form=item", page("Word", words), "Word editing", start=True)
-    inside.page("word1", "/word1", page("Word", words), "Word editing")
-    inside.page("word2", "/word2", page("Word", words), "Word editing")
-    outside.page("item", "/word?form=item", page("Word", words), "Word editing", signed_in=False)
-    for name in ("kind", "state", "word"):
-        title = f"{name.title()} editing"
-        inside.page(name, f"/{name}", page(name.title(), form), title)
-        outside.page(name, f"/{name}", page(name.title(), table(name)), title, signed_in=False)
-    made = build_knowledge(inside.folder, signed_out=outside.folder)
+def test_screens_that_nothing_tells_apart_are_joined_instead_of_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = drawing(tmp_path, ("/",))
+    for number in (1, 2, 3, 4):
+        way = "up" if number % 2 else "down"
+        seen.page(
+            f"p{number}",
+            f"/boats/{way}/{'a' if number < 3 else 'b'}",
+            boats((1, "Ada"), (2, "Bea")),
+            start=number == 1,
+        )
+    seen.page("log", "/log", LOG)
+    monkeypatch.setattr(explored_screens, "cluster_pages", lambda *_: [[0, 3], [1, 2], [4]])
+    made = build_knowledge(seen.folder)
+    assert sorted(map(sorted, made.screens.values())) == [["log"], ["p1", "p2", "p3", "p4"]]
     assert not [each for each in made.warnings if "left out" in each]
-    assert len({page for pages in made.screens.values() for page in pages}) == 10
 
 
 def test_what_an_address_shows_who_is_signed_out_is_the_same_screen_if_it_has_the_same_title(
