@@ -30,6 +30,16 @@ class PartStep(Model):
     """None: open the page's address."""
 
 
+class UsualRequest(Model):
+    """A request that every visit of the website sends by itself when a page opens."""
+
+    method: str
+    url: UrlText
+    """Without its query."""
+    body: Annotated[str, Field(repr=False)] = ""
+    """It may hold a token; secret."""
+
+
 class ExplorationPart(Model):
     """Some steps of an exploration, with what a worker must know to do them."""
 
@@ -47,6 +57,7 @@ class ExplorationPart(Model):
     signed_in: bool = False
     session: Annotated[JsonValue, Field(repr=False)] = None
     """A storage state in Playwright's format; secret."""
+    usual: tuple[UsualRequest, ...] = ()
 
 
 class FoundPage(Model):

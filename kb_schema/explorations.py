@@ -239,7 +239,7 @@ class Exploration(Model):
     allowed: tuple[ShortText, ...] = ()
     """Names of dangerous controls that may be used nevertheless."""
     reads: tuple[ShortText, ...] = ()
-    """Paths of requests by POST that read: `/api/*/views`."""
+    """Paths of requests that read, by whatever method but DELETE: `/api/*/views`."""
     confirmations: bool = True
     """Whether controls that may ask before they change something are pressed where nothing can be sent."""
     signed_in_by: ShortText = ""
@@ -254,6 +254,8 @@ class Exploration(Model):
     """Why it ended; None: it is going on, or was killed."""
     pages: int = 0
     passages: int = 0
+    usual: tuple[ShortText, ...] = ()
+    """Requests that were sent although they may change something, as every visit sends them: `PUT /api/session`."""
     unexplored: tuple[UnexploredItem, ...] = ()
 
 

@@ -29,6 +29,7 @@ from agent.exploration.pages.page_observation import (
     is_anchor,
     leads_to_other_address,
 )
+from agent.exploration.requests.load_requests import LoadRequests
 from agent.exploration.requests.read_requests import ReadRequests
 from agent.exploration.requests.request_guard import RequestGuard
 from agent.exploration.requests.request_rate import RequestRate
@@ -38,6 +39,7 @@ from agent.exploration.tab.exploration_context import open_context
 from agent.exploration.tab.exploration_tab import SPARE_S, AttemptResult, ExplorationTab
 from agent.exploration.tab.form_filler import fill_form
 from agent.page.errors import PageError
+from kb_schema.exploration_parts import UsualRequest
 from kb_schema.explorations import (
     ENTER,
     SHARED,
@@ -85,7 +87,9 @@ class ExplorationRules:
 class ExplorationStepRunner:
     """Goes to pages and tries their controls, one at a time."""
 
-    def __init__(self, ledger: ExplorationRecord, rules: ExplorationRules) -> None:
+    def __init__(
+        self, ledger: ExplorationRecord, rules: ExplorationRules, usual: Sequence[UsualRequest] = ()
+    ) -> None:
         self.ledger, self.rules = ledger, rules
         self.book, self.limits = ledger.book, ledger.wanted.limits
         wanted = ledger.wanted
@@ -94,8 +98,9 @@ class ExplorationStepRunner:
             rules.permission.may_open,
             allowed=wanted.allowed,
             reads=ReadRequests(wanted.reads),
+            loads=LoadRequests(list(usual)),
         )
-        self._asking = IsolatedPress(ledger, rules.permission, rules.pace)
+        self._asking = IsolatedPress(ledger, rules.permission, rules.pace, self.guard.loads)
         self.tab: ExplorationTab
         self.at: str | None = None
         """Id of the page that the tab shows."""
@@ -175,6 +180,18 @@ class ExplorationStepRunner:
             raise SignInLost(look.url)
 
     # -- going to pages
+
+    async def learn_usual_requests(self, start: str) -> None:
+        """Open a start page as any visit opens it, to learn what every visit sends; nothing is recorded."""
+        if not self.rules.permission.may_open(start):
+            return
+        await self.rules.pace.turn()
+        loads = self.guard.loads
+        loads.learning = True
+        try:
+            await self.tab.open(start)
+        finally:
+            loads.learning = False
 
     async def open_starts(self, starts: Sequence[str]) -> None:
         """Open the start pages that are not recorded yet. Raises `SignInLost`."""

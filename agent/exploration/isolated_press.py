@@ -22,6 +22,7 @@ from agent.exploration.exploration_state import PageNovelty
 from agent.exploration.frontier import ExplorationStep
 from agent.exploration.pages.page_layers import find_layer
 from agent.exploration.pages.page_observation import PageObservation
+from agent.exploration.requests.load_requests import LoadRequests
 from agent.exploration.requests.read_requests import ReadRequests
 from agent.exploration.requests.request_guard import RequestGuard
 from agent.exploration.requests.request_rate import RequestRate
@@ -43,8 +44,14 @@ NOT_REACHED = "not pressed: its page was not reached where nothing can be sent"
 class IsolatedPress:
     """Presses controls on isolated pages of one exploration."""
 
-    def __init__(self, ledger: ExplorationRecord, permission: RobotsPermissions, pace: RequestRate) -> None:
-        self._ledger, self._permission, self._pace = ledger, permission, pace
+    def __init__(
+        self,
+        ledger: ExplorationRecord,
+        permission: RobotsPermissions,
+        pace: RequestRate,
+        loads: LoadRequests,
+    ) -> None:
+        self._ledger, self._permission, self._pace, self._loads = ledger, permission, pace, loads
 
     async def take(self, step: ExplorationStep, browser: Browser, session: BrowserContext) -> None:
         """Press the control of a step in a copy of the session, and record the dialog that opened, if one did.
@@ -77,7 +84,12 @@ class IsolatedPress:
         self, browser: Browser, session: BrowserContext
     ) -> AsyncIterator[tuple[ExplorationTab, RequestGuard]]:
         wanted = self._ledger.wanted
-        guard = RequestGuard(wanted.origins, self._permission.may_open, reads=ReadRequests(wanted.reads))
+        guard = RequestGuard(
+            wanted.origins,
+            self._permission.may_open,
+            reads=ReadRequests(wanted.reads),
+            loads=self._loads,
+        )
         async with open_context(browser, await save_session(session), guard) as context:
             try:
                 yield ExplorationTab(context, guard, wanted.limits.page_s), guard

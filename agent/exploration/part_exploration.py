@@ -44,7 +44,9 @@ async def explore_part(
         return stopped() or ledger.full or time.monotonic() - began >= wanted.limits.seconds
 
     pace = RequestRate(wanted.limits.per_second / part.workers, asyncio.Event(), lambda _: None)
-    hands = ExplorationStepRunner(ledger, ExplorationRules(permission, pace, over, workers=part.workers))
+    hands = ExplorationStepRunner(
+        ledger, ExplorationRules(permission, pace, over, workers=part.workers), part.usual
+    )
     out: SignInLost | None = None
     async with hands.on(browser, cast("StorageState | None", part.session)):
         try:

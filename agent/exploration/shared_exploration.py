@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Protocol, cast
 
 from playwright.async_api import StorageState
@@ -22,7 +22,7 @@ from agent.exploration.frontier import URGENT, WAY_OUT, ExplorationStep, is_aski
 from agent.exploration.pages.page_addresses import build_place, build_place_path
 from agent.exploration.part_exploration import encode_step
 from agent.exploration.return_paths import find_return_paths
-from kb_schema.exploration_parts import ExplorationPart, ExplorationPartResult
+from kb_schema.exploration_parts import ExplorationPart, ExplorationPartResult, UsualRequest
 from kb_schema.explorations import AttemptedTransition, ExplorationPage
 
 MOST_STEPS = 10
@@ -63,8 +63,11 @@ class SharedExploration:
         workers: ExplorationWorkers,
         may_open: Callable[[str], bool],
         stop: asyncio.Event,
+        usual: Sequence[UsualRequest],
     ) -> None:
+        """`usual`: requests that every visit sends, as they are known when a part begins."""
         self._ledger, self._workers, self._may_open, self._stop = ledger, workers, may_open, stop
+        self._usual = usual
         self.alone: set[_StepKey] = set()
         """Steps that may have signed out or crashed workers: they run in this process, after all parts have ended."""
         self._singly: set[_StepKey] = set()
@@ -213,6 +216,7 @@ class SharedExploration:
             steps=tuple(encode_step(step) for step in part),
             signed_in=self._ledger.signed_in,
             session=cast("JsonValue", session),
+            usual=tuple(self._usual),
         )
 
 

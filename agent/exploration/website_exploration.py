@@ -38,6 +38,7 @@ from agent.exploration.shared_exploration import ExplorationWorkers, SharedExplo
 from agent.redaction import redact_known
 from kb_schema.exploration_folder import ExplorationFolder
 from kb_schema.explorations import AttemptedTransition, Exploration, PageRevisit, UnexploredItem
+from kb_schema.url_patterns import path_of
 
 MOST_SIGN_INS = 5
 """Maximum number of times that the exploration signs in again."""
@@ -107,7 +108,7 @@ async def explore(
     `tell` receives the events. `storage_state` is a signed-in session. Setting `stop` ends the exploration cleanly.
     `workers` perform steps that change nothing, and `browser` the rest. Raises `ExplorationMismatch`,
     `ExplorationNotSignedIn` if the first start page asks for a password, `StartNotOpened` if no page could be
-    opened (a new folder is removed again), and `KnowledgeError` for an unreadable folder.
+    opened (a new folder is removed again by both), and `KnowledgeError` for an unreadable folder.
     """
     book_folder = ExplorationFolder(folder, redact=redact_known)
     tell = redact_events(tell)
@@ -126,7 +127,7 @@ async def explore(
     explorer.ledger.signed_in = storage_state is not None or keep_signed_in is not None
     try:
         return await explorer.run(browser)
-    except StartNotOpened:
+    except (StartNotOpened, ExplorationNotSignedIn):
         if is_new:
             shutil.rmtree(folder)
         raise
@@ -193,9 +194,12 @@ class _Explorer:
         self.hands = ExplorationStepRunner(self.ledger, rules)
         self.sharing = None
         if workers is not None:
-            self.sharing = SharedExploration(self.ledger, workers, self.permission.may_open, stop)
+            usual = self.hands.guard.loads.known
+            self.sharing = SharedExploration(self.ledger, workers, self.permission.may_open, stop, usual)
         self.began = time.monotonic()
         self.sign_ins = 0
+        self.learned = False
+        """Whether it is known what every visit sends."""
         self.hints, self.hints_first = wanted.hints, False
         self.earlier: tuple[UnexploredItem, ...] | None = None
         """What an earlier exploration left, if this one updates it."""
@@ -240,6 +244,9 @@ class _Explorer:
             self.ledger.mark(out.step.page.page_id, offer.offer_id, "signs_out", f"led to {out.url}")
 
     async def _explore(self, context: BrowserContext) -> EndedBy:
+        if not self.learned:
+            await self.hands.learn_usual_requests(self.wanted.starts[0])
+            self.learned = True
         await self.hands.open_starts(self.wanted.starts)
         if self.hands.unopened and not self.book.pages:
             raise StartNotOpened(*next(iter(self.hands.unopened.items())))
@@ -306,6 +313,11 @@ class _Explorer:
             update={
                 "ended_at": datetime.now(UTC),
                 "ended_by": ended,
+                "usual": tuple(
+                    dict.fromkeys(
+                        f"{each.method} {path_of(each.url)}"[:500] for each in self.hands.guard.loads.known
+                    )
+                ),
                 "pages": len(self.book.pages),
                 "passages": self.book.passages,
                 "unexplored": left,

@@ -1,17 +1,20 @@
 """Brings out elements that are on the page but cannot be reached (PACTS 4.5, reveal); closes what covers them.
 
 Dialogs and overlays are closed only by their own controls, and only by controls that close without agreeing
-to anything. Used by running and by verifying.
+to anything. A dialog that only tells something, as applications greet who has signed in, has one control, which goes on. Used by
+running and by verifying.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Page
 
+from agent.dangers.danger_words import find_danger_in_words, list_harms_in_dialog
 from agent.locators.page_index import IndexedElement, PageIndex, RegionKind
 from agent.locators.page_scan import scan_page
 from agent.locators.stable_selectors import choose_selectors
@@ -19,6 +22,7 @@ from agent.page import in_page_library
 from agent.page.armed_triggers import arm_trigger
 from agent.page.errors import CoveringElement, PageError, PageGone
 from agent.page.page_actions import perform_action
+from agent.page.page_changes import wait_for_change
 from kb_schema.text_similarity import words
 from kb_schema.wait_triggers import ObservabilityTrigger
 
@@ -44,10 +48,15 @@ CLOSING = frozenset(
     }
 )
 """Names of controls that close something without agreeing to anything."""
+ADVANCING = frozenset({"continue", "done", "finish", "next", "ok", "okay", "start"})
+"""Names of controls that go on from what is told: in a dialog that has no other way, nothing is agreed to."""
+_BACK = frozenset({"back", "previous"})
 _CROSSES = frozenset("\u00d7\u2715\u2716\u2a2f")
 """Multiplication signs and crosses."""
 CLOSE_GATE_S = 1.0
 """The gate's time for a control that closes a dialog."""
+MOST_TOLD = 8
+"""Most dialogs, or steps of them, that are gone through one after the other."""
 MOST_PARTS = 40
 """Most screenfuls that a list is scrolled."""
 MOST_SAME = 3
@@ -91,15 +100,21 @@ async def reveal_page(
 
 
 async def dismiss_dialogs(page: Page, index: PageIndex) -> list[str]:
-    """Close open dialogs by their own controls; return the names of the controls."""
+    """Close open dialogs by their own controls, and go through those that only tell something; return the names of the controls."""
     used = []
-    for at in _closers(index):
-        selector = (await choose_selectors(page, index, [at]))[0].selector
-        if selector is None:
-            continue
-        with suppress(PageError):
-            await perform_action(page, "click", selector=selector, timeout_s=CLOSE_GATE_S)
-            used.append(index.elements[at].name or "close")
+    for number in range(MOST_TOLD):
+        on = _ways_on(index, begun=number > 0)
+        for at in (*_closers(index), *on):
+            selector = (await choose_selectors(page, index, [at]))[0].selector
+            if selector is None:
+                continue
+            with suppress(PageError):
+                await perform_action(page, "click", selector=selector, timeout_s=CLOSE_GATE_S)
+                used.append(index.elements[at].name or "close")
+        if not on:
+            break
+        await wait_for_change(page, CLOSE_GATE_S)
+        index = await scan_page(page)
     return used
 
 
@@ -126,9 +141,36 @@ def _closers(index: PageIndex) -> list[int]:
     return [found[dialog] for dialog in sorted(found, reverse=True)]
 
 
+def _ways_on(index: PageIndex, *, begun: bool) -> list[int]:
+    """Return the position of the control that goes on in each open dialog that tells of no deed and asks nothing: its only one.
+
+    `begun`: a step before went on; then a dialog may end with several controls whose words do nothing, the last of which closes it.
+    """
+    inside: defaultdict[int, list[IndexedElement]] = defaultdict(list)
+    for element in index.elements:
+        for region in index.regions_of(element):
+            if region.kind is RegionKind.DIALOG:
+                inside[region.element].append(element)
+    found = []
+    for elements in inside.values():
+        controls = [each for each in index.interactive if each in elements and each.tag != "a"]
+        ways = [each for each in controls if _said(each) not in _BACK]
+        text = " ".join(each.text for each in elements)
+        asks = "?" in text or bool(list_harms_in_dialog(text))
+        if asks or not ways or not all(each.tag == "button" or each.role == "button" for each in ways):
+            continue
+        harmless = all(find_danger_in_words(_said(each), pressed=True) is None for each in ways)
+        if (len(ways) == 1 and _said(ways[0]) in ADVANCING) or (begun and harmless):
+            found.append(ways[-1].at)
+    return found
+
+
+def _said(element: IndexedElement) -> str:
+    return " ".join(words(element.name or element.text))
+
+
 def _closes(element: IndexedElement) -> bool:
-    said = element.name or element.text
-    return said.strip() in _CROSSES or " ".join(words(said)) in CLOSING
+    return (element.name or element.text).strip() in _CROSSES or _said(element) in CLOSING
 
 
 def _identity(element: IndexedElement) -> tuple[object, ...]:

@@ -310,7 +310,8 @@ def _find_page_behind(looks: Sequence[ExploredPage], of: Mapping[str, int], at: 
 def _titles(looks: Sequence[ExploredPage], groups: Sequence[Sequence[int]]) -> list[str]:
     layers = [_layer_title([looks[at] for at in group]) for group in groups]
     pages = [group for group, layer in zip(groups, layers, strict=True) if not layer]
-    told = iter(titles_of(pages, [look.observed for look in looks], _row_names(looks), _menu_entries(looks)))
+    entries, tabs = _menu_entries(looks)
+    told = iter(titles_of(pages, [look.observed for look in looks], _row_names(looks), entries, tabs))
     return [without_glyphs(name) or name for name in (layer or next(told) for layer in layers)]
 
 
@@ -333,32 +334,44 @@ def _is_entry(name: str) -> bool:
     return any(character.isalpha() for character in name) and len(name) <= LONGEST_ENTRY
 
 
-def _menu_entries(looks: Sequence[ExploredPage]) -> dict[str, str]:
-    """Return the entries of the site's menus, the commonest first: name -> the one path to which it leads.
+LEAST_TABBED = 3
+"""The least number of addresses with a link that is an entry of their tabs."""
 
-    A menu is a landmark such as a navigation, or what most pages have.
+
+def _menu_entries(looks: Sequence[ExploredPage]) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the entries of the site's menus, and its tabs, the commonest first: name -> the one path to which it leads.
+
+    A menu is a landmark such as a navigation, or what most pages have. Tabs are what the page to which one leads has as others do.
     """
     paths: dict[str, set[str]] = defaultdict(set)
     shown: Counter[str] = Counter()
+    below: defaultdict[str, set[str]] = defaultdict(set)
+    """By name: the paths of the pages that have it outside of rows."""
     for look in looks:
         links = {
             (
                 " ".join((offer.label or offer.name).split()),
                 path_of(offer.href),
                 offer.region.partition(":")[0] in SHARED,
+                offer.in_row,
             )
             for offer in look.page.offers
             if offer.href and origin_of(offer.href) == origin_of(look.page.url)
         }
-        for name, path, in_menu in sorted(links):
+        for name, path, in_menu, in_row in sorted(links):
             if _is_entry(name):
                 paths[name].add(path)
                 shown[name] += len(looks) if in_menu else 1
-    return {
-        name: next(iter(paths[name]))
-        for name, times in shown.most_common()
-        if len(paths[name]) == 1 and times > len(looks) / 2
+                if not in_row:
+                    below[name].add(path_of(look.page.url))
+    leading = {name: next(iter(paths[name])) for name, _times in shown.most_common() if len(paths[name]) == 1}
+    menu = {name: path for name, path in leading.items() if shown[name] > len(looks) / 2}
+    tabs = {
+        name: path
+        for name, path in leading.items()
+        if name not in menu and path in below[name] and len(below[name]) >= LEAST_TABBED
     }
+    return menu, tabs
 
 
 def _menu_paths(looks: Sequence[ExploredPage]) -> set[str]:
@@ -394,7 +407,7 @@ def _linked_paths(looks: Sequence[ExploredPage]) -> set[str]:
 
 def _row_names(looks: Sequence[ExploredPage]) -> set[str]:
     """Return the labels of links to one of many things: those in rows, and others that are in no menu."""
-    menu = _menu_entries(looks)
+    menu, _tabs = _menu_entries(looks)
     names: set[str] = set()
     for look in looks:
         data = (each for same in list_named_by_data(look.page.offers) for each in same)

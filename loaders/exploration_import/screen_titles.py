@@ -11,7 +11,7 @@ from kb_schema.text_similarity import TITLE_SIGNS
 from kb_schema.url_patterns import ANY
 from loaders.exploration_import.readable_ids import to_id_words
 from loaders.screen_learner.observed_pages import ObservedPage
-from loaders.screen_learner.screen_names import choose_name, list_shared_titles
+from loaders.screen_learner.screen_names import choose_name, find_told_name, list_shared_titles
 from loaders.screen_learner.url_patterns import is_open, place, segments
 from web_pages.page_profiles import PageFeature
 
@@ -48,16 +48,22 @@ def titles_of(
     seen: Sequence[ObservedPage],
     rows: Collection[str],
     entries: Mapping[str, str] = MappingProxyType({}),
+    tabs: Mapping[str, str] = MappingProxyType({}),
 ) -> list[str]:
     """Return a distinct name for each group of pages.
 
-    `rows`: the names of list rows. `entries`: the site's menu: name -> path to which it leads, the commonest first.
+    `rows`: the names of list rows. `entries`: the site's menu: name -> path to which it leads, the commonest first. `tabs`: the same of
+    links that some pages have; they name pages without any heading.
     """
     grouped = [[seen[at] for at in group] for group in groups]
     others = [[page for own in grouped if own is not mine for page in own] for mine in grouped]
     site = _SiteTexts(grouped, rows)
     told = [site.title(own, rest) for own, rest in zip(grouped, others, strict=True)]
-    led = [_menu_entry(own, rest, entries, site) for own, rest in zip(grouped, others, strict=True)]
+    led = [
+        _menu_entry(own, rest, entries, site)
+        or ("" if find_told_name(own, rest) else _shortest_way(own, tabs))
+        for own, rest in zip(grouped, others, strict=True)
+    ]
     names = [
         site.without_site(without_counts(entry if entry and led.count(entry) == 1 else name))
         for entry, name in zip(led, told, strict=True)
@@ -154,6 +160,11 @@ def _menu_entry(
     shared = set.intersection(*({*list_shared_titles([page]), *_texts(page)} for page in own))
     if any(not site.is_sentence(text) and not site.is_root(text) for text in shared - elsewhere):
         return ""
+    return _shortest_way(own, entries)
+
+
+def _shortest_way(own: Sequence[ObservedPage], entries: Mapping[str, str]) -> str:
+    """Return the entry that leads to the shortest address of these pages; "" if none does."""
     paths = {page.path for page in own}
     leading = [(len(path), at, name) for at, (name, path) in enumerate(entries.items()) if path in paths]
     return min(leading)[2] if leading else ""
@@ -201,7 +212,7 @@ class _SiteTexts:
         ):
             return kind
         if not is_open(at):
-            return choose_name(own, others)
+            return find_told_name(own, others) or _capitalized(_spoken(self._short(at))) or "Start"
         return self._heading(own, others) or self._of_one(own, others) or self._common_text(own, others, at)
 
     def _heads(self, page: ObservedPage) -> tuple[str, ...]:
@@ -267,8 +278,11 @@ def without_counts(name: str) -> str:
     found = _COUNTED.fullmatch(name)
     if found is None:
         return name
-    rest = found["rest"]
-    return rest[:1].upper() + rest[1:]
+    return _capitalized(found["rest"])
+
+
+def _capitalized(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _kind_of(text: str) -> str:

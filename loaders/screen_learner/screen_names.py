@@ -16,7 +16,13 @@ _BETWEEN = re.compile(rf"\s+(?:[{TITLE_SIGNS}]|::?)\s+")
 
 
 def choose_name(own: Sequence[ObservedPage], others: Sequence[ObservedPage]) -> str:
-    """Return the best name that all of its pages and the fewest others have."""
+    """Return the best name that all of its pages and the fewest others have, else the words of their address."""
+    words = " ".join(re.sub(r"[-_]+", " ", part) for part in segments(own[0].path) if part.strip("/#"))
+    return find_told_name(own, others) or words[:1].upper() + words[1:] or "Start"
+
+
+def find_told_name(own: Sequence[ObservedPage], others: Sequence[ObservedPage]) -> str:
+    """Return the best heading or title that all of its pages and the fewest others have; "" if there is none."""
     book = PageProfileIndex([page.profile for page in (*own, *others)])
     numbers = range(len(own)), range(len(own), len(own) + len(others))
     headings = [
@@ -35,8 +41,7 @@ def choose_name(own: Sequence[ObservedPage], others: Sequence[ObservedPage]) -> 
             return title
     if headings:
         return min(headings, key=lambda sign: sign.where).text
-    words = " ".join(re.sub(r"[-_]+", " ", part) for part in segments(own[0].path) if part.strip("/#"))
-    return words[:1].upper() + words[1:] or "Start"
+    return ""
 
 
 def choose_free_id(name: str, taken: Collection[str]) -> str:

@@ -22,6 +22,7 @@ from rich.table import Table
 from agent.browser.browser_life import is_alive
 from agent.browser.browser_profile import VIEWPORT
 from agent.browser.launch import has_display
+from agent.browser.storage_state import open_with_session
 from agent.errors import AgentError
 from agent.page import in_page_library
 from agent.page.live_selectors import summarize_selector
@@ -226,8 +227,8 @@ async def _replay_recording(recording: DemonstrationRecording, storage: Path | N
 async def _replay_in_browser(
     browser: Browser, recording: DemonstrationRecording, storage: Path | None
 ) -> ReplayResult:
-    context = await browser.new_context(
-        viewport={"width": VIEWPORT[0], "height": VIEWPORT[1]}, storage_state=storage
+    context = await open_with_session(
+        browser, storage, viewport={"width": VIEWPORT[0], "height": VIEWPORT[1]}
     )
     try:
         watch_context(context)

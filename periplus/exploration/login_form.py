@@ -78,8 +78,16 @@ async def sign_in_by_form(browser: Browser, url: str, inputs: Mapping[str, str])
                 fix="check the values of --input",
             )
         state = await save_session(context)
-        named = None if came.url == url else (await tab.open(url)).look
-        return FormSignIn(state, came.url if named is not None and named.asks_to_sign_in else "")
+        named = (await tab.open(url)).look
+        if named is None or not named.asks_to_sign_in:
+            return FormSignIn(state)
+        again = named if came.url == url else (await tab.open(came.url)).look
+        if again is not None and again.asks_to_sign_in:
+            raise UserError(
+                f"{came.url} asks to sign in again whenever it is loaded: the website keeps its sign-in in the open page alone",
+                fix="such a website can only be explored without sign-in; let the people who make it keep the session in the browser",
+            )
+        return FormSignIn(state, came.url)
 
 
 async def _go_to_form(

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 
 from playwright.async_api import Browser
 
@@ -158,16 +159,22 @@ async def explore_website(
             revisit=revisit,
         )
     except ExplorationNotSignedIn as exc:
+        _remove_empty_folder(plan.folder.path, is_new=is_new)
         raise UserError(
             str(exc), fix="sign in again: --sign-in TASK, --sign-in-form, or a new --storage-state"
         ) from exc
     except ExplorationMismatch as exc:
         raise UserError(str(exc), fix="choose another folder with --out") from exc
     except StartNotOpened as exc:
-        if is_new:
-            with suppress(OSError):  # a map of which there is something stays
-                plan.folder.path.rmdir()
+        _remove_empty_folder(plan.folder.path, is_new=is_new)
         raise UserError(str(exc), fix=_advise_on_start(exc)) from exc
+
+
+def _remove_empty_folder(folder: Path, *, is_new: bool) -> None:
+    """Remove the folder of a map of which there is nothing, so that the same command can be given again."""
+    if is_new:
+        with suppress(OSError):  # a map of which there is something stays
+            folder.rmdir()
 
 
 def _advise_on_start(error: StartNotOpened) -> str:

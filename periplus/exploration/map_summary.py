@@ -33,9 +33,9 @@ def count_untried_controls(exploration: Exploration, pages: Sequence[Exploration
     )
 
 
-def describe_requests(pages: Sequence[ExplorationPage]) -> list[str]:
-    """Return a line on each request that pages made and that was not sent, or was sent by POST because it reads, and
-    one on controls beyond the limit of a page.
+def describe_requests(pages: Sequence[ExplorationPage], usual: Sequence[str] = ()) -> list[str]:
+    """Return a line on each request that pages made and that was not sent, or was sent because it reads or because every
+    visit sends it (`usual`), and one on controls beyond the limit of a page.
     """
     held: defaultdict[str, list[str]] = defaultdict(list)
     sent: Counter[str] = Counter()
@@ -51,6 +51,7 @@ def describe_requests(pages: Sequence[ExplorationPage]) -> list[str]:
     lines += [
         f"{request} was sent, on {format_count(times, 'page')}: it reads" for request, times in sent.items()
     ]
+    lines += [f"{request} was sent, as every visit sends it when a page opens" for request in usual]
     crowded = [page for page in pages if page.left_out]
     if crowded:
         more = sum(page.left_out for page in crowded)
@@ -76,7 +77,7 @@ def summary_to_json(chart: ExploredKnowledge, folder: MapFolder) -> dict[str, An
         "screens": {screen_id: list(pages) for screen_id, pages in chart.screens.items()},
         "documents": {kind: len(documents) for kind, documents in chart.knowledge.by_kind.items()},
         "not_tried": dict(count_untried_controls(exploration, folder.exploration.pages())),
-        "requests": describe_requests(folder.exploration.pages()),
+        "requests": describe_requests(folder.exploration.pages(), folder.exploration.exploration.usual),
         "warnings": list(chart.warnings),
         "exploration": str(folder.exploration.path),
         "knowledge": str(folder.knowledge),
@@ -99,7 +100,7 @@ def print_map_summary(console: Console, chart: ExploredKnowledge, folder: MapFol
     )
     pages = folder.exploration.pages()
     _reasons(console, count_untried_controls(exploration, pages))
-    for line in describe_requests(pages):
+    for line in describe_requests(pages, exploration.usual):
         _say(console, f"  ! {format_plain_text(line)}", "yellow")
     for text in chart.warnings[:MOST_WARNINGS]:
         _say(console, f"  ! {format_plain_text(text)}", "yellow")

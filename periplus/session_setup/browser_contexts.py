@@ -12,6 +12,7 @@ from playwright.async_api import Browser, BrowserContext, async_playwright
 from agent.browser.browser_life import close_browser
 from agent.browser.browser_profile import BrowserProfile
 from agent.browser.program_priority import keep_priority
+from agent.browser.storage_state import open_with_session
 from agent.page import in_page_library
 from agent.page.page_watchdog import close_context, watch_context
 from agent.presentation.page_overlay import PageOverlay
@@ -91,7 +92,7 @@ async def open_working_context(
 async def _open_persons_context(
     browser: Browser, storage: StorageState | None
 ) -> AsyncIterator[BrowserContext]:
-    context = await browser.new_context(no_viewport=True, storage_state=storage)
+    context = await open_with_session(browser, storage, no_viewport=True)
     leave_dialogs(context)
     try:
         yield context
@@ -111,7 +112,7 @@ async def open_fresh_context(
     storage state; `bare`: without the libraries.
     """
     options = (profile or BrowserProfile()).context_options()
-    context = await browser.new_context(**options, storage_state=storage)
+    context = await open_with_session(browser, storage, **options)
     try:
         await _install(context, bare=bare)
         yield context

@@ -44,7 +44,7 @@ _MOST_TOLD = 20
 
 @dataclass
 class ReadRequests:
-    """The requests by POST that may be sent, of one browser context."""
+    """The requests that may be sent although they are not GET, as they read, of one browser context."""
 
     patterns: Collection[str] = ()
     """Paths of requests that read, as the user named them: `/api/*/filter`."""
@@ -55,12 +55,8 @@ class ReadRequests:
 
     def are_read(self, method: str, url: str, body: str, *, on_load: bool) -> bool:
         """Return whether a request only reads. `on_load`: opening an address sends it, or a link to another, not the use of a control."""
-        if method != "POST":
-            return False
-        reads = (
-            self._is_named(url, body)
-            or is_graphql_query(body)
-            or self._is_recognised(url, body, on_load=on_load)
+        reads = (method != "DELETE" and self._is_named(url, body)) or (
+            method == "POST" and (is_graphql_query(body) or self._is_recognised(url, body, on_load=on_load))
         )
         if reads and len(self.sent) < _MOST_TOLD:
             self.sent.append(f"{method} {path_of(url)}"[:500])

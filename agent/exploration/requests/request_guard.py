@@ -22,6 +22,7 @@ from playwright.async_api import BrowserContext, Page, Request, Route
 from playwright.async_api import Error as DriverError
 
 from agent.dangers.danger_rules import judge_request
+from agent.exploration.requests.load_requests import LoadRequests
 from agent.exploration.requests.read_requests import ReadRequests
 from agent.exploration.requests.websocket_guard import ANY, WebSocketGuard
 from agent.page.page_requests import is_page_document
@@ -92,6 +93,8 @@ class RequestGuard:
     """Whether the control is a link to another address: what it sends, opening that address would send."""
     reads: ReadRequests = field(default_factory=ReadRequests)
     """Requests by POST that are sent because they read."""
+    loads: LoadRequests = field(default_factory=LoadRequests)
+    """Requests that are sent because every visit sends them."""
     _detours: RedirectGuard | None = None
     _context: BrowserContext | None = None
     _routed: bool = False
@@ -216,8 +219,10 @@ class RequestGuard:
         verdict = judge_request(asked.method, asked.url, allowed=self.allowing)
         if verdict.danger is None:
             return "robots.txt disallows it" if asked.document and not self.may_open(asked.url) else ""
-        asks = not asked.document and self.reads.are_read(
-            asked.method, asked.url, asked.body, on_load=not self.using or self.following
+        on_load = not self.using or self.following
+        asks = not asked.document and (
+            self.reads.are_read(asked.method, asked.url, asked.body, on_load=on_load)
+            or self.loads.are_usual(asked.method, asked.url, asked.body, on_load=on_load)
         )
         vouched = asked.document and asked.method == "GET" and asked.url in self.vouched
         return "" if asks or vouched else verdict.why

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from playwright.async_api import Browser, BrowserContext, StorageState, ViewportSize
 
 from agent.browser.browser_life import is_alive
+from agent.browser.storage_state import open_with_session
 from agent.exploration.requests.request_guard import RequestGuard
 from agent.exploration.tab.exploration_tab import empty_page
 from agent.page import in_page_library
@@ -21,9 +22,10 @@ async def open_context(
     browser: Browser, storage: StorageState | None, guard: RequestGuard
 ) -> AsyncIterator[BrowserContext]:
     """Open a browser context with a session, the in-page library and the guard; close it without a further request."""
-    context = await browser.new_context(
+    context = await open_with_session(
+        browser,
+        storage,
         viewport=VIEWPORT,
-        storage_state=storage,
         service_workers="block",  # the guard cannot see their requests
     )
     try:

@@ -18,6 +18,7 @@ from playwright.async_api import Error as DriverError
 from agent import retry_limits
 from agent.browser.browser_life import is_alive
 from agent.browser.browser_profile import BrowserProfile
+from agent.browser.storage_state import open_with_session
 from agent.events import DialogAnswered, Event
 from agent.inferencer import ModelInferencer
 from agent.judged_texts import TextJudgements
@@ -401,7 +402,7 @@ async def open_verification_page(
     if folder is not None:
         await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
     options = (profile or BrowserProfile()).context_options()
-    context = await browser.new_context(**options, storage_state=storage)
+    context = await open_with_session(browser, storage, **options)
     try:
         watch_context(context, answer_s=(policy or VerificationTimeouts()).answer_s)
         await in_page_library.install(context)

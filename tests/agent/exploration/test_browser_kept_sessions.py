@@ -14,6 +14,7 @@ from agent.exploration.requests.page_idle import PageIdleWait
 from agent.exploration.requests.request_rate import LIMITED_S, RequestRate
 from agent.exploration.website_exploration import SignInRenewal, explore
 from kb_schema.exploration_folder import ExplorationFolder
+from periplus.errors import UserError
 from periplus.exploration.login_form import sign_in_by_form
 from tests.agent.exploration.small_site import Answer, html, small_site
 from tests.support.pages import show
@@ -57,6 +58,40 @@ async def test_a_session_in_indexed_db_is_kept_and_the_application_is_mapped_beh
     pages = list(ExplorationFolder(tmp_path).pages())
     assert [page.url.removeprefix(site.url) for page in pages] == ["/", "/rules"]
     assert all("Change server" not in {offer.name for offer in page.offers} for page in pages)
+
+
+TAB_APP = """<!doctype html><title>Berths</title><main></main><script>
+const main = document.querySelector("main");
+KEEPING
+function start() {
+  if (kept()) main.innerHTML = "<h1>" + document.title + "</h1><p>Bo is here</p><a href=/moorings>Moorings</a>";
+  else {
+    main.innerHTML = "<form><label>Password <input type=password name=password></label><button>Sign in</button></form>";
+    document.forms[0].onsubmit = (event) => { event.preventDefault(); keep(); start(); };
+  }
+}
+start();
+</script>"""
+
+
+async def test_a_session_in_the_storage_of_a_tab_is_kept(browser: Browser, tmp_path: Path) -> None:
+    app = TAB_APP.replace(
+        "KEEPING",
+        'const kept = () => sessionStorage.getItem("token"); const keep = () => sessionStorage.setItem("token", "7");',
+    )
+    with small_site({"/": app, "/moorings": app.replace("Berths", "Moorings")}) as site:
+        state = (await sign_in_by_form(browser, f"{site.url}/", {"password": "galley"})).state
+        done = await explore(browser, site.wanted(), tmp_path, storage_state=state)
+    assert done.ended_by == "done"
+    pages = list(ExplorationFolder(tmp_path).pages())
+    assert {page.url.removeprefix(site.url) for page in pages} == {"/", "/moorings"}
+    assert all("Bo is here" in ExplorationFolder(tmp_path).snapshot(page.page_id).html for page in pages)
+
+
+async def test_a_sign_in_that_is_kept_in_the_open_page_alone_is_told_at_once(browser: Browser) -> None:
+    app = TAB_APP.replace("KEEPING", "let token; const kept = () => token, keep = () => { token = 7; };")
+    with small_site({"/": app}) as site, pytest.raises(UserError, match="in the open page alone"):
+        await sign_in_by_form(browser, f"{site.url}/", {"password": "galley"})
 
 
 async def test_a_control_that_signs_out_in_the_browser_alone_leaves_the_given_session(

@@ -368,7 +368,7 @@ async def test_a_step_that_is_done_here_holds_up_none_of_its_kind(tmp_path: Path
         lambda _: None,
         signed_in=False,
     )
-    sharing = SharedExploration(ledger, Idle(), lambda _: True, asyncio.Event())
+    sharing = SharedExploration(ledger, Idle(), lambda _: True, asyncio.Event(), ())
     sharing.alone.add((start.page_id, links[1].offer_id))
     await sharing.run(None, time.monotonic() + 60, lambda _: None)
     assert [[step.offer_id for step in part.steps] for part in given] == [[links[0].offer_id]]

@@ -25,13 +25,14 @@ def named(
     groups: Sequence[Sequence[ObservedPage]],
     rows: Sequence[str] = (),
     entries: Mapping[str, str] = MappingProxyType({}),
+    tabs: Mapping[str, str] = MappingProxyType({}),
 ) -> list[str]:
     """What groups of pages are called, beside two that have nothing to do with them."""
     every = [*groups, [look("/", "Home")], [look("/help", "Help")]]
     seen = [page for group in every for page in group]
     starts = [sum(map(len, every[:at])) for at in range(len(every))]
     numbered = [list(range(start, start + len(group))) for start, group in zip(starts, every, strict=True)]
-    return titles_of(numbered, seen, set(rows), entries)[: len(groups)]
+    return titles_of(numbered, seen, set(rows), entries, tabs)[: len(groups)]
 
 
 @pytest.mark.parametrize(
@@ -122,6 +123,20 @@ def test_a_screen_without_a_heading_or_title_of_its_own_is_called_as_in_the_menu
     tours = [look("/tours", "Our tours", title="Quay")]
     assert named([wiki, tours], entries=entries) == ["Wiki", "Our tours"]
     assert named([wiki, tours]) == ["Other formats", "Our tours"]
+
+
+def test_a_screen_without_any_heading_is_called_as_the_tab_that_leads_to_it() -> None:
+    groups = [
+        [look("/app/logs/entries", title="Quay")],
+        [look("/app/logs/locks", title="Quay", more="<h3>Locked berths</h3>")],
+    ]
+    tabs = {"Log": "/app/logs/entries", "Locks": "/app/logs/locks"}
+    assert named(groups, tabs=tabs) == ["Log", "Locked berths"]
+
+
+def test_an_address_names_a_screen_without_what_nearly_all_begin_with() -> None:
+    groups = [[look(f"/app/v2/{at}", title="Quay")] for at in ("tides", "logs/locks", *"abcdefgh")]
+    assert named(groups)[:2] == ["Tides", "Logs locks"]
 
 
 def test_screens_of_one_heading_are_told_by_their_titles_and_the_one_above_them_keeps_the_heading() -> None:

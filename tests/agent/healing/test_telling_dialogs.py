@@ -1,0 +1,68 @@
+"""Dialogs that only tell something, as applications greet who has signed in: they are gone through, and nothing is agreed to."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.async_api import Page
+
+from agent.healing.element_reveal import dismiss_dialogs
+from agent.locators.page_scan import scan_page
+from tests.support.pages import show
+
+GREETING = """<!doctype html><title>Harbour</title><main><a href=/berths>Berths</a></main>
+<div role=dialog aria-label=Welcome style="position: fixed; inset: 0; background: white"></div><script>
+const steps = STEPS, pressed = [];
+const dialog = document.querySelector("[role=dialog]");
+function show(at) {
+  if (at === steps.length) return dialog.remove();
+  dialog.innerHTML = steps[at];
+  for (const each of dialog.querySelectorAll("button"))
+    each.onclick = () => { pressed.push(each.textContent); if (!/again|back/i.test(each.textContent)) show(at + 1); };
+}
+show(0);
+</script>"""
+
+
+async def gone_through(page: Page, *steps: str) -> list[str]:
+    await show(page, GREETING.replace("STEPS", repr(list(steps))))
+    await dismiss_dialogs(page, await scan_page(page))
+    pressed: list[str] = await page.evaluate("pressed")
+    return pressed
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        ["<p>Hello</p><button>OK</button>"],
+        ["<p>Hello</p><a href=/more>More</a><button>Continue</button>"],
+        ["<p>One</p><button>Next</button>", "<p>Two</p><button>Back</button><button>Next</button>"],
+        ["<p>One</p><button>Next</button>", "<p>Have fun</p><button>Read again</button><button>Dive in!</button>"],
+    ],
+)  # fmt: skip
+async def test_a_dialog_with_one_way_on_is_gone_through_to_its_end(page: Page, steps: list[str]) -> None:
+    assert len(await gone_through(page, *steps)) == len(steps)
+    assert await page.locator("[role=dialog]").count() == 0
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        "<p>Keep your berth for another year?</p><button>OK</button>",
+        "<p>This will delete all boats.</p><button>OK</button>",
+        "<p>Hello</p><label>Name <input></label><button>Next</button>",
+        "<p>We use cookies</p><button>Accept</button>",
+        "<p>Hello</p><button>Take the tour</button><button>Dive in!</button>",
+        "<p>Hello</p><button>Next</button><button>Buy</button>",
+    ],
+)
+async def test_a_dialog_that_asks_or_does_something_is_left(page: Page, step: str) -> None:
+    assert await gone_through(page, step) == []
+
+
+async def test_what_comes_after_a_step_is_left_if_it_asks_or_does_something(page: Page) -> None:
+    tells = "<p>One</p><button>Next</button>"
+    for last in (
+        "<p>Now invite your crew</p><button>Invite</button>",
+        "<p>Be told of tides?</p><button>Yes</button>",
+    ):
+        assert await gone_through(page, tells, last) == ["Next"]
