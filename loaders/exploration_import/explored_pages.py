@@ -160,7 +160,9 @@ def _find_label(offer: Offer, stored: StoredPage) -> str:
 def _drop_icon_words(name: str, element: Element) -> str:
     """Return a name without the words that a font draws as icons, `add` in `add Add money`; empty if it has none."""
     icons = [
-        squeeze(text_of(each)) for each in element.descendants() if _ICON.search(each.get("class") or "")
+        squeeze(each.get("data-icon") or text_of(each))  # some draw the word of an attribute
+        for each in element.descendants()
+        if each.get("data-icon") or _ICON.search(each.get("class") or "")
     ]
     told = " ".join(name.split())
     for icon in filter(_LIGATURE.fullmatch, icons):
