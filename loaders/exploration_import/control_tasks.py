@@ -235,20 +235,9 @@ def _list_dialogs(
     own: Sequence[PlacedControl], lists: Sequence[DrawnList], route: Route
 ) -> Iterator[tuple[DraftForm, str]]:
     """Yield the fields of each region with each button there that would send them."""
-    regions: dict[str, list[PlacedControl]] = defaultdict(list)
-    for each in own:
-        regions[each.control.region].append(each)
     confirms = _find_asking(route) is not None
-    parts = list(regions.values())
-    if own and own[0].screen.layer == "dialog" and len(_list_sending(own, confirms=confirms)) < 2:
-        parts = [list(own)]  # what is entered in a dialog with one button that sends is sent by that
-    for controls in parts:
-        fields = tuple(
-            each
-            for each in controls
-            if (action_of(each) in _ENTERING or is_named_switch(each.control.offer))
-            and not each.element.selector.required_context
-        )
+    for controls in _list_parts(own, _list_sending(own, confirms=confirms)):
+        fields = tuple(filter(_is_entered, controls))
         buttons = _list_sending(controls, confirms=confirms)
         if not buttons:
             buttons = _list_last_buttons(controls, making=controls[0].screen.layer != "dialog")
@@ -260,6 +249,31 @@ def _list_dialogs(
                 lists=drawn, route=route, told=f"the {_kind_of(button)}",
             )  # fmt: skip
             yield form, _name_dialog(form)
+
+
+def _list_parts(own: Sequence[PlacedControl], sending: Sequence[PlacedControl]) -> list[list[PlacedControl]]:
+    """Return the controls that belong together: those of a region. What is entered in a dialog, or in the main part of a page, that has
+    one button that sends is sent by that: many pages have it in a bar above. `sending`: the buttons that send.
+    """
+    regions: dict[str, list[PlacedControl]] = defaultdict(list)
+    for each in own:
+        regions[each.control.region].append(each)
+    if len(sending) > 1 or not own or own[0].screen.layer not in ("", "dialog"):
+        return list(regions.values())
+    if own[0].screen.layer == "dialog":
+        return [list(own)]
+    above = sending[0].control.region if sending else ""
+    main = [region for region in regions if region.partition(":")[0] == "main"]
+    if above and above not in main and len(main) == 1 and not any(map(_is_entered, regions[above])):
+        regions[main[0]].append(sending[0])
+        regions[above].remove(sending[0])
+    return list(regions.values())
+
+
+def _is_entered(each: PlacedControl) -> bool:
+    """Return whether a control takes what a person enters, and is not one of a row."""
+    entering = action_of(each) in _ENTERING or is_named_switch(each.control.offer)
+    return entering and not each.element.selector.required_context
 
 
 def _get_form(each: PlacedControl) -> tuple[str, str | None, int | None]:

@@ -23,6 +23,8 @@ _NUMBERS = re.compile(r"\d+")
 _ICON = re.compile(r"(?:^|[\s_-])(?:icons?|symbols?)(?:$|[\s_-])", re.IGNORECASE)
 """The class of an element whose text a font draws as a picture."""
 _LIGATURE = re.compile(r"[a-z][a-z0-9_]+")
+_SAID = {"check": "Save", "check_circle": "Save", "done": "Save"}
+"""Icons of Google's Material fonts that do not say what their button does."""
 OUTSIDE = "out-"
 """The prefix of the ids of pages that were seen signed out, beside those that were seen signed in."""
 
@@ -148,23 +150,26 @@ def _find_label(offer: Offer, stored: StoredPage) -> str:
     element = None if offer.selector is None else stored.resolve(offer.selector).element
     if element is None:
         return ""
-    if offer.action_type == "click":
-        return _drop_icon_words(offer.name, element)
     if not is_field(element):
-        return ""
+        return _drop_icon_words(offer.name, element)
     sent = " ".join(re.findall(r"[^\W\d_]+", element.get("name") or ""))
     words = find_field_words(element, headings=True) or ("" if offer.name else sent)
     return words.rstrip(" :*")
 
 
 def _drop_icon_words(name: str, element: Element) -> str:
-    """Return a name without the words that a font draws as icons, `add` in `add Add money`; empty if it has none."""
+    """Return a name without the words that a font draws as icons, `add` in `add Add money`; empty if it has none.
+
+    If icons are all that it has, they are said in words: `arrow_back`, "Arrow back".
+    """
     icons = [
         squeeze(each.get("data-icon") or text_of(each))  # some draw the word of an attribute
         for each in element.descendants()
         if each.get("data-icon") or _ICON.search(each.get("class") or "")
     ]
     told = " ".join(name.split())
+    if told in icons and _LIGATURE.fullmatch(told):
+        return _SAID.get(told) or told.replace("_", " ").capitalize()
     for icon in filter(_LIGATURE.fullmatch, icons):
         if told.startswith(icon):
             told = told[len(icon) :].lstrip()

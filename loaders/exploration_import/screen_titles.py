@@ -395,7 +395,7 @@ def by_address(at: Sequence[str], *, listed: bool = True) -> str:
     ('Agents history', 'Agent detail', 'Agent edit')
     """
     parts = [part for part in at if part not in ("", "#")]
-    words = [part.partition(ANY)[0].rstrip("-_") for part in parts if not part.startswith(ANY)]
+    words = [part.partition(ANY)[0].rstrip("-_") for part in parts if re.search(r"\w", part)]
     title = _spoken(words).capitalize()
     return f"{title} detail" if title and ANY in parts[-1] and (listed or len(words) == 1) else title
 

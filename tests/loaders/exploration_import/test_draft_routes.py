@@ -293,3 +293,23 @@ def test_words_that_a_font_draws_as_icons_are_in_no_name(tmp_path: Path):
     made = build_knowledge(seen.folder).knowledge
     labels = {each.metadata["label"] for screen in made.screens for each in made.elements(screen).values()}
     assert labels == {"Cards", "Add", "Add money"}
+
+
+def test_what_is_entered_on_a_page_is_sent_by_the_one_button_in_the_bar_above_which_may_be_an_icon(
+    tmp_path: Path,
+):
+    seen = drawing(tmp_path)
+    bar = "<header><button class=icon>BACK</button><button><i data-icon=check></i>check</button></header>"
+    fields = "<div><div>Name</div><input></div><div><div>Length</div><input type=number></div>"
+    page = seen.page(
+        "boat", "/boats/+", f"{bar}<main><h1>Creating boat</h1>{fields}</main>", "Boats", start=True
+    )
+    offers = tuple(
+        each if each.name != "check" else each.model_copy(update={"danger": "submits"})
+        for each in page.offers
+    )
+    assert len([each for each in offers if each.danger == "submits"]) == 1
+    seen.folder.add_page(page.model_copy(update={"offers": offers}))
+    (task,) = build_knowledge(seen.folder).knowledge.tasks.values()
+    assert task.name == "Save: Creating boat"
+    assert [each.name for each in task.io_spec.inputs] == ["name", "length"]
