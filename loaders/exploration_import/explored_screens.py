@@ -46,6 +46,8 @@ class ExploredScreen:
     """None if only its address identifies it."""
     patterns: tuple[str, ...] = ()
     evidence: str = ""
+    in_section: bool = False
+    """Whether what is open in its patterns is a section to which the site's menu leads, not one of many things."""
 
     @property
     def page_ids(self) -> tuple[str, ...]:
@@ -84,7 +86,8 @@ class ExploredScreen:
                 look
             )
         opening = [url for url, looks in by_url.items() if _opens(looks)]
-        one_of_many = any(map(has_open_part, self.patterns)) and not all(look.page.start for look in own)
+        fixed = self.in_section or all(look.page.start for look in own)
+        one_of_many = any(map(has_open_part, self.patterns)) and not fixed
         if not opening or one_of_many or any(is_open(place(look.observed.path)) for look in own):
             return None
         return min(opening, key=lambda url: (len(url), url))
@@ -96,7 +99,7 @@ def build_screens(looks: Sequence[ExploredPage]) -> tuple[list[ExploredScreen], 
     seen = [root.page(look.observed) for look in looks]
     refused = _group_refused(looks)
     usual = [at for at, look in enumerate(looks) if not _is_refused(look)]
-    linked, menu = (map(root.path, paths) for paths in (_linked_paths(looks), _menu_paths(looks)))
+    linked, menu = (set(map(root.path, paths)) for paths in (_linked_paths(looks), _menu_paths(looks)))
     clusters = cluster_pages([seen[at] for at in usual], linked, menu)
     groups = _with_signed_out(looks, [[usual[at] for at in group] for group in clusters])
     groups = _with_states(looks, seen, groups)
@@ -124,6 +127,7 @@ def build_screens(looks: Sequence[ExploredPage]) -> tuple[list[ExploredScreen], 
                     signature=known.signature,
                     patterns=tuple(map(root.pattern, known.url_patterns)),
                     evidence=known.evidence,
+                    in_section=_is_in_section({seen[at].path for at in group}, known.url_patterns, menu),
                 )
             )
             continue
@@ -137,6 +141,19 @@ def build_screens(looks: Sequence[ExploredPage]) -> tuple[list[ExploredScreen], 
             remarks.append(f"{screen.name} is identified by its address only: {reason}")
             found.append(replace(screen, patterns=(root.pattern(pattern),), evidence="its address"))
     return found, remarks
+
+
+def _is_in_section(paths: Collection[str], patterns: Collection[str], menu: Collection[str]) -> bool:
+    """Whether the one address of a screen lies below a path of the menu, behind which its patterns leave nothing open."""
+    bare = {path.partition("#")[0].partition("?")[0] for path in paths}
+    if len(bare) != 1:
+        return False
+    parts = next(iter(bare)).split("/")
+    sections = ("/".join(parts[:most]) for most in range(len(parts) - 1, 1, -1))
+    section = next((each for each in sections if not {each, f"{each}/"}.isdisjoint(menu)), None)
+    return section is not None and not any(
+        has_open_part(pattern, after=section.count("/")) for pattern in patterns
+    )
 
 
 def _list_aliases(looks: Sequence[ExploredPage], labelled: Sequence[ObservedPage]) -> list[ObservedPage]:

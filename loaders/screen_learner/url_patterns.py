@@ -25,6 +25,7 @@ _HASH = "#"
 _ANYTHING = "[^/?#]+"
 _NUMBER = "[0-9]+"
 _WITH_A_DIGIT = "[^/?#]*[0-9][^/?#]*"
+_OPEN = "\0"
 _MOST_PARAMETERS = 30
 _NUMBERED = re.compile(r"\A[^\W_]+(?:[-_.~%][^\W_]+)+[-_]\d+\Z")
 _PLAIN = re.compile(r"\^([A-Za-z0-9_/-]*)(?![A-Za-z0-9_?*+{-])")
@@ -264,9 +265,11 @@ def is_open(places: tuple[str, ...]) -> bool:
     return any(ANY in part for part in places)
 
 
-def has_open_part(pattern: str) -> bool:
-    """Return whether a pattern made here leaves a part of the path open."""
-    return any(each in pattern for each in (_ANYTHING, _NUMBER, _WITH_A_DIGIT))
+def has_open_part(pattern: str, *, after: int = 0) -> bool:
+    """Return whether a pattern made here leaves a part of the path open, behind the first `after` parts."""
+    for each in (_ANYTHING, _NUMBER, _WITH_A_DIGIT):
+        pattern = pattern.replace(each, _OPEN)
+    return any(_OPEN in part for part in pattern.split("/")[after + 1 if after else 0 :])
 
 
 def _part(parts: tuple[str, ...], opened: Collection[int], at: int = -1) -> str:

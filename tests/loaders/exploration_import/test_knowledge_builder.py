@@ -413,6 +413,42 @@ def test_what_is_one_of_many_has_no_address_of_its_own(tmp_path: Path) -> None:
     )
 
 
+def test_a_section_of_the_menu_is_none_of_many_things(tmp_path: Path) -> None:
+    menu = "".join(
+        f"<a href='/desk/{each}/'>{each.title()}</a>" for each in ("boats", "crew", "moor", "tides")
+    )
+    seen = explored(tmp_path)
+    for each in ("boats", "crew", "moor", "tides"):
+        seen.page(
+            each, f"/desk/{each}/", f"<nav>{menu}</nav><main><h1>{each.title()}</h1><p>{each}</p></main>"
+        )
+    for each in ("boats", "crew", "moor", "tides"):  # one kind of pages, by which the section varies
+        seen.page(
+            f"{each}-log",
+            f"/desk/{each}/log/",
+            f"<nav>{menu}</nav><main><h1>History</h1><p>Who did what</p></main>",
+        )
+    fields = (
+        "<label>Height <input name=height></label><label>Hour <input name=hour></label><button>Save</button>"
+    )
+    seen.page(
+        "tide-add",
+        "/desk/tides/add/",
+        f"<nav>{menu}</nav><main><h1>Add tide</h1><form method=post>{fields}</form></main>",
+    )
+    fields = (
+        "<label>Depth <input name=depth></label><label>Rent <input name=rent></label><button>Save</button>"
+    )
+    seen.page(
+        "moor-add",
+        "/desk/moor/add/",
+        f"<nav>{menu}</nav><main><h1>Add mooring</h1><form method=post>{fields}</form></main>",
+    )
+    screens = {each.name: each.url for each in build_knowledge(seen.folder).knowledge.screens.values()}
+    assert (screens["Add tide"] or "").endswith("/desk/tides/add/")
+    assert (screens["Add mooring"] or "").endswith("/desk/moor/add/")
+
+
 def test_a_dialog_with_a_role_is_a_screen_of_its_own(tmp_path: Path) -> None:
     drawn = build_knowledge(_clubs(tmp_path).folder)
     (dialog,) = (each for each, pages in drawn.screens.items() if set(pages) == {"reds-add", "blues-add"})
