@@ -144,11 +144,13 @@ def build_screens(looks: Sequence[ExploredPage]) -> tuple[list[ExploredScreen], 
 
 
 def _is_in_section(paths: Collection[str], patterns: Collection[str], menu: Collection[str]) -> bool:
-    """Whether the one address of a screen lies below a path of the menu, behind which its patterns leave nothing open."""
-    bare = {path.partition("#")[0].partition("?")[0] for path in paths}
-    if len(bare) != 1:
+    """Whether the menu leads to the one address of a screen, or to a path above it behind which its patterns leave nothing open."""
+    if len(paths) != 1:
         return False
-    parts = next(iter(bare)).split("/")
+    path = next(iter(paths)).partition("?")[0]
+    if path in menu or "#" in path:
+        return path in menu
+    parts = path.split("/")
     sections = ("/".join(parts[:most]) for most in range(len(parts) - 1, 1, -1))
     section = next((each for each in sections if not {each, f"{each}/"}.isdisjoint(menu)), None)
     return section is not None and not any(
