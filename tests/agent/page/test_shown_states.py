@@ -37,6 +37,13 @@ OTHERS = _card("Bo", ON) + _card("Ann", "<p>Knows Eve</p>" + OFF)
         (_card("Eve", ON + "<button hidden>Following</button>"), "2 elements"),
         (_card("Eve", ON) + _card("Eve", "<button>+ Follow</button>"), "is one of 2"),
         (_card("Eve", ON + "<a href='/eve'>Follow Eve</a>"), "stands beside it"),
+        (_card("Eve", ON + "<button title='Follow Eve'>+</button>"), "stands beside it"),
+        (_card("Eve", ON + "<a href='#'><img alt='Follow Eve' width=9 height=9></a>"), "stands beside it"),
+        (_card("Eve", ON + "<form><input type=submit value='Follow Eve'></form>"), "stands beside it"),
+        (_card("Eve", ON + "<div>+ Follow</div>"), "stands beside it"),
+        (_card("Eve", ON) + "<button>Follow Eve</button>", "stands beside it"),
+        (_card("Eve", "<p>You do not follow Eve yet.</p>" + ON), "is said beside it"),
+        (_card("Eve", "<p>You follow Eve, and Eve does follow Bo, as many people of the harbor do.</p>" + ON), ""),
         (_card("Eve", ON + "<a href='/f'>Followers (3)</a><a href='/m'>Mates</a>"), ""),
     ],
 )  # fmt: skip
