@@ -45,7 +45,7 @@ function linesNaming({ shown, called }) {
   const wanted = wordsOf(called);
   const names = (line) => {
     const said = wordsOf(line);
-    return wanted.length > 0 && said.some((_, at) => wanted.every((word, more) => said[at + more] === word));
+    return wanted.length > 0 && said.some((_, at) => wanted.every((word, more) => (said[at + more] || "").startsWith(word))); // also `followed`
   };
   const cards = shown.flatMap(({ selector }) => resolve(selector, look, false).found.map((el) => [el, cardOf(el)]));
   return cards.flatMap(([el, card]) => (card ? textsIn(card, el, look).filter(names) : []));
