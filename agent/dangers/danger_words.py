@@ -50,6 +50,8 @@ class DialogWords(Model):
     says: DangerPhrases
     wider: frozenset[str]
     general: frozenset[str]
+    things: frozenset[str]
+    money: frozenset[str]
 
 
 class AddressWords(Model):
@@ -339,6 +341,24 @@ def list_harms_in_dialog(text: str) -> frozenset[Danger]:
 def is_general_question(text: str) -> bool:
     """Return whether a question asks only whether something is meant: `Are you sure?`."""
     return load_danger_words().dialogs.general.issuperset(re.findall(r"\w+", normalize_text(text).casefold()))
+
+
+def list_named_words(text: str) -> frozenset[str]:
+    """Return the words of a control or a question that name a thing: without those of asking, of agreeing, of deeds, and of anything."""
+    known = load_danger_words().dialogs
+    said = re.findall(r"[^\W\d_]{2,}|[\d.,]*\d", normalize_text(text).casefold())
+    return frozenset(
+        each
+        for each in said
+        if each not in known.general | known.things | known.agree
+        and find_danger_in_words(each, pressed=True) is None
+        and next(_list_told(each), None) is None
+    )
+
+
+def find_money_words(text: str) -> frozenset[str]:
+    """Return the words of a text that speak of money: `fee`, `price`."""
+    return load_danger_words().dialogs.money.intersection(re.findall(r"\w+", normalize_text(text).casefold()))
 
 
 def find_wider_words(text: str) -> frozenset[str]:
