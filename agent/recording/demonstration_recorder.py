@@ -199,7 +199,7 @@ class DemonstrationRecorder:
     async def start(self) -> None:
         """Start recording; pages that open later are recorded from the beginning."""
         await self._browser.expose_binding(BINDING, self._hear)
-        await guard_driver_bindings(self._browser)
+        await guard_driver_bindings(self._browser, private=BINDING)
         await in_page_library.install(self._browser)
         await self._browser.add_init_script(recorder_source(self._marked))
         self._browser.on("page", self._opened)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from urllib.parse import quote
 
 import pytest
 from playwright.async_api import BrowserContext, async_playwright
@@ -50,6 +51,27 @@ async def test_a_page_cannot_replace_the_drivers_function(chromium_path):
         )
         await page.evaluate("() => tell('said')")
         assert await page.evaluate("() => read") == []
+
+
+async def test_a_page_says_nothing_in_the_name_of_a_private_function_and_reads_nothing_of_it(chromium_path):
+    heard = []
+    page_script = f"""<button>B</button><script>
+        read = []; const old = JSON.stringify; JSON.stringify = (...all) => {{ read.push(old(all)); return old(...all) }};
+        Array.prototype.toJSON = function () {{ read.push(this.join()); return [...this] }};
+        const forged = old({{name: 'tell', seq: 9, serializedArgs: [{{a: ['forged'], id: 1}}]}});
+        const controller = __playwright__binding__controller__;
+        for (const each of [() => {NAME}(forged), () => controller.callBinding('tell', ['forged']), () => tell(['forged'])]) try {{ each() }} catch {{}}
+    </script>"""
+    async with _own_context(chromium_path) as context:
+        await context.expose_binding("tell", lambda _source, texts: heard.append(texts))
+        await guard_driver_bindings(context, private="tell")
+        taking = "const send = window.tell; delete window.tell; addEventListener('click', () => send(['clicked', '']))"
+        await context.add_init_script(f"(() => {{ {taking} }})()")
+        page = await context.new_page()
+        await page.goto(f"data:text/html,{quote(page_script)}")
+        await page.click("button")
+        assert not any("clicked" in each for each in await page.evaluate("() => read.map(String)"))
+    assert heard == [["clicked", ""]]
 
 
 @asynccontextmanager
