@@ -75,6 +75,7 @@ class AddressWords(Model):
     fields_of_data: frozenset[str]
     words_of_orders: frozenset[str]
     words_of_no_deed: frozenset[str]
+    words_of_looking: frozenset[str]
     words_of_when: frozenset[str]
     names_for_people: frozenset[str]
     parts_of_rules: frozenset[str]

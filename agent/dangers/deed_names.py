@@ -56,7 +56,10 @@ def find_deed_of_verb_and_thing(name: str) -> Danger | None:
     if not said or len(said) > _MOST_WORDS or len(said) + len(thing) < 2:
         return None
     verb = next((at for at, each in enumerate(said) if _is_deed(each)), 0)
-    if not known.words_of_when.isdisjoint(said) or not known.words_of_no_deed.isdisjoint(said[:verb]):
+    looking = known.words_of_looking if verb < len(said) - 1 else frozenset()
+    if not known.words_of_when.isdisjoint(said) or not (known.words_of_no_deed | looking).isdisjoint(
+        said[:verb]
+    ):
         return None
     deed = find_deed_of_name(
         "_".join((*thing, *said) if len(said) == 1 else said), most_words=_MOST_WORDS + 1, pressed=True

@@ -321,6 +321,7 @@ def test_what_has_the_words_of_a_deed_as_data_is_sent(method, path, body) -> Non
         '{"0":{"json":{"type":"DeleteUser","id":1}}}',
         '{"actionType":"ACCOUNT_DELETE","accountId":1}',
         '{"op":"deleteById","id":1}',
+        '{"operations":[{"command":"listRemove","path":["content"]}]}',
         '{"op":"delete_all_read","box":1}',
         '{"kind":"bulkDeleteUsers","users":[1]}',
     ],
@@ -405,6 +406,8 @@ def test_names_of_other_deeds_and_those_of_queries_and_xml_are_operations_too(pa
         '{"type":"on_delete","x":1}',
         '{"type":"can_delete","x":1}',
         '{"type":"auto_delete","x":1}',
+        '{"type":"get_delete_reason","x":1}',
+        '{"command":"showRemoveHints","x":1}',
     ],
 )
 def test_a_name_like_that_of_a_deed_is_data_where_data_stands(body) -> None:
