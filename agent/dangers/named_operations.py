@@ -304,11 +304,12 @@ def _harm_of_named_deed(one: SentObject) -> Harm | None:
     """
     if _edits_a_text(one):
         return None
+    others = [name for name, _ in one.fields if not _stands_beside(name)]
     for name, value in one.fields:
-        if not isinstance(value, str) or name.casefold() in STORED_OPERATIONS:
+        if not isinstance(value, str) or len(value) > LONGEST_VALUE or name.casefold() in STORED_OPERATIONS:
             continue
         says, last = says_operations(name), _read_last_name(name)
-        alone = all(each == name or _stands_beside(each) for each, _ in one.fields)
+        alone = not others or others == [name]
         called = alone and one.has_arguments and not holds_data(name)
         slug = last in _OFTEN_TEXTS and "-" in value
         deed = find_deed_of_verb_and_thing(value) if (says or called) and not slug else None
