@@ -7,7 +7,7 @@ of the text its words deny it, and when such a word says something else (`No 12`
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -28,10 +28,18 @@ _MARKS = "\"'\u00b4`\u201c\u201d\u2018\u2019\u00ab\u00bb*[].,;:!?"
 _NONE_OF = re.compile(r"(?<![\d.,])0\s*(?:/|of|out of|von|de|\u092e\u0947\u0902 \u0938\u0947)\s*[1-9]")
 """`0 of 3`."""
 _NUMBER = re.compile(r"\d[\d.,]*")
+_MOST_COUNTED = 3
+"""Words of what an answer counts."""
+_MOST_CLAUSES = 3
+"""Clauses after a text that are read for what takes it back."""
 _DONE = re.compile(
     r"\w{2,}ed|sent|made|done|sold|paid|written|\w*ge\w{2,}(?:t|en)|\w+iert|\w+[ai]d[oa]s?|\w+ée?s?"
 )
 """What a deed that was done is called: before `0 rows` it is the deed that was done to none, after `rule 0` it is no thing that is counted."""
+
+
+_HARMLESS_AS_NONE = frozenset({"warning", "problem", "issue", "conflict", "loss"})
+"""What is good to have none of, beside failures."""
 
 
 class _Words(Model):
@@ -49,6 +57,8 @@ class _Words(Model):
     attributes: frozenset[str] = frozenset()
     articles: frozenset[str] = frozenset()
     links: frozenset[str] = frozenset()
+    hedges: frozenset[str] = frozenset()
+    sequels: frozenset[str] = frozenset()
 
 
 @cache
@@ -96,7 +106,8 @@ def is_denied(before: str, text: str, after: str) -> bool:
     A word that denies and that the text has itself says nothing else.
     """
     clause = _Clause.read(before, text, after)
-    return any(map(clause.is_reached_by, clause.list_signs())) or _answers_no(text, after)
+    reached = any(map(clause.is_reached_by, clause.list_signs()))
+    return reached or _answers_no(text, after) or _is_undone_later(text, after)
 
 
 def is_denied_beside(left: str, before: str, text: str, after: str, right: str) -> bool:
@@ -293,7 +304,29 @@ def _answers_no(text: str, after: str) -> bool:
     if tail.strip() or not rest or _ANSWER.match(after) is None:
         return False
     said = _list_folded(rest[0])
-    return bool(_NONE_OF.search(rest[0])) or (bool(said) and _no().issuperset(said))
+    denied = not _no().isdisjoint(said) and (_no() | _list("hedges")).issuperset(said)
+    return bool(_NONE_OF.search(rest[0])) or denied or (says_deed(text) and _counts_nothing(said))
+
+
+def _counts_nothing(said: Sequence[str]) -> bool:
+    """Return whether an answer is a count of nothing that is no failure: `Uploaded: 0 files`, `Uploaded: no files`."""
+    counted = said[1:]
+    none = bool(counted) and said[0] in _list("zeros") | _list("things")
+    return (
+        none and len(counted) <= _MOST_COUNTED and not any(map(_is_failure, counted)) and "ago" not in counted
+    )
+
+
+def _is_undone_later(text: str, after: str) -> bool:
+    """Return whether a later clause takes back what a text says was done, and says nothing else: `Saved, then rolled back`."""
+    if not says_deed(text) or not (found := _CLAUSE_END.search(text[-1:] + after)):
+        return False
+    for clause in _CLAUSE_END.split((text[-1:] + after)[found.end() :])[:_MOST_CLAUSES]:
+        said = " ".join(_list_folded(clause))
+        cut = (re.subn(rf"(?<!\w){re.escape(each)}(?!\w)", " ", said) for each in _list("undone"))
+        if any(found and _list("sequels").issuperset(rest.split()) for rest, found in cut):
+            return True
+    return False
 
 
 @cache
@@ -312,7 +345,7 @@ def _is_done(word: str) -> bool:
 def _is_failure(word: str) -> bool:
     """Return whether what is counted are failures: none of them denies nothing."""
     said = word.casefold()
-    return {said, said.removesuffix("s")} & (_list("failures") | _list("faults") | {"warning"}) != set()
+    return {said, said.removesuffix("s")} & (_list("failures") | _list("faults") | _HARMLESS_AS_NONE) != set()
 
 
 def _list_words(text: str) -> list[str]:

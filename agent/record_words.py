@@ -27,6 +27,8 @@ class _Words(Model):
     continues: frozenset[str] = frozenset()
     finishes: frozenset[str] = frozenset()
     others: frozenset[str] = frozenset()
+    mails: frozenset[str] = frozenset()
+    opens: frozenset[str] = frozenset()
 
 
 @cache
@@ -64,6 +66,12 @@ def asks_for_more(name: str, *, fields: bool) -> bool:
     said = _list_words(name)
     asks = _list("continues") if fields else _list("continues") | _list("finishes")
     return bool(said) and not asks.isdisjoint(said)
+
+
+def sends_elsewhere(text: str) -> bool:
+    """Return whether a line asks to go on elsewhere: `Open the link in the mail that we sent you`."""
+    said = _list_words(text)
+    return not _list("mails").isdisjoint(said) and not _list("opens").isdisjoint(said)
 
 
 def is_another_deed(name: str) -> bool:

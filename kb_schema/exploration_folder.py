@@ -3,6 +3,8 @@
 Lines are appended and flushed to disk one by one, so a killed process loses at most the line it was writing.
 An incomplete last line is ignored, and removed before the next write. A page's files are written before its
 line. What to explore next is decided in `agent/exploration`.
+Secrets that addresses carry are masked in all that is written, and a text of a page that looks like the place of a secret
+(`{secret:NAME}`) is data of the page: its braces are replaced.
 """
 
 from __future__ import annotations
@@ -10,10 +12,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from kb_schema.address_secrets import mask_address_secrets
 from kb_schema.documents import problems_of
 from kb_schema.errors import KnowledgeError, Problem
 from kb_schema.explorations import (
@@ -23,8 +26,10 @@ from kb_schema.explorations import (
     ExplorationPage,
     PageRevisit,
 )
+from kb_schema.nested_models import change_texts
 from kb_schema.owner_folders import make_owner_folder
 from kb_schema.page_snapshots import PageSnapshot
+from kb_schema.placeholders import replace_secret_placeholders
 from kb_schema.snapshot_folder import FACTS_SUFFIX, PAGE_SUFFIX, write_snapshot
 
 EXPLORATION_FILE, PAGES_FILE, PASSAGES_FILE = "exploration.json", "pages.jsonl", "passages.jsonl"
@@ -110,7 +115,9 @@ class ExplorationFolder:
             clean = self._clean(snapshot)
             if clean != snapshot:
                 snapshot, picture = clean, None
-            for file in write_snapshot(snapshot, self._file(page.page_id, PAGE_SUFFIX)):
+            for file in write_snapshot(
+                change_texts(snapshot, _make_plain), self._file(page.page_id, PAGE_SUFFIX)
+            ):
                 _flush(file)
         if picture is not None:
             file = self._file(page.page_id, PICTURE_SUFFIX)
@@ -118,6 +125,8 @@ class ExplorationFolder:
             _flush(file)
         if page.picture and self.picture(page.page_id) is None:
             page = page.model_copy(update={"picture": False})
+        if mask_address_secrets(page.url) != page.url:  # as it is stored it opens something else
+            page = page.model_copy(update={"openable": False})
         self._append(PAGES_FILE, page)
 
     def add_passage(self, passage: AttemptedTransition) -> None:
@@ -145,11 +154,7 @@ class ExplorationFolder:
 
     def _clean(self, model: M) -> M:
         """Return a model without secrets in its texts; the model itself if it has none."""
-        if self._redact is None:
-            return model
-        said = model.model_dump(mode="json")
-        clean = _map_texts(said, self._redact)
-        return model if clean == said else type(model).model_validate(clean)
+        return model if self._redact is None else change_texts(model, self._redact)
 
     def _lines(self, name: str, model: type[M]) -> Iterator[M]:
         file = self.path / name
@@ -166,7 +171,10 @@ class ExplorationFolder:
             _cut_torn_line(file)
             self._tidy.add(name)
         with file.open("ab") as lines:
-            lines.write(self._clean(model).model_dump_json(exclude_defaults=True).encode() + b"\n")
+            lines.write(
+                change_texts(self._clean(model), _make_plain).model_dump_json(exclude_defaults=True).encode()
+                + b"\n"
+            )
             lines.flush()
             os.fsync(lines.fileno())
 
@@ -174,19 +182,17 @@ class ExplorationFolder:
         file = self.path / name
         half = file.with_name(f"{name}.new")
         half.write_text(
-            self._clean(model).model_dump_json(exclude_defaults=True, indent=2) + "\n", encoding="utf-8"
+            change_texts(self._clean(model), _make_plain).model_dump_json(exclude_defaults=True, indent=2)
+            + "\n",
+            encoding="utf-8",
         )
         _flush(half)
         half.replace(file)
 
 
-def _map_texts(data: Any, change: Redactor) -> Any:
-    """Return JSON data with each text changed; names of fields and numbers stay."""
-    if isinstance(data, str):
-        return change(data)
-    if isinstance(data, dict):
-        return {name: _map_texts(value, change) for name, value in data.items()}
-    return [_map_texts(each, change) for each in data] if isinstance(data, list) else data
+def _make_plain(text: str) -> str:
+    """Return a text of a website as it may be stored: without the secrets of its addresses, and without placeholders of secrets."""
+    return replace_secret_placeholders(mask_address_secrets(text))
 
 
 def _cut_torn_line(file: Path) -> None:

@@ -1,16 +1,16 @@
-"""Visits the models inside a document: all of them, with their JSON paths, or those of some types.
+"""Visits the models inside a document: all of them, with their JSON paths, or those of some types; changes the texts of a model.
 
 Only fields whose types may hold a model are looked at: most values of a large website are texts and numbers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
 from enum import Enum
 from functools import cache
 from types import NoneType
-from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, JsonValue
 
@@ -18,6 +18,24 @@ _LEAVES = frozenset({str, int, float, bool, NoneType})
 """Types of values that contain no model."""
 _LEAF_BASES = (str, int, float, bytes, date, datetime, Enum, NoneType)
 """Types whose instances contain no model, as annotations name them."""
+
+
+M = TypeVar("M", bound=BaseModel)
+
+
+def change_texts(model: M, change: Callable[[str], str]) -> M:
+    """Return a model with each of its texts changed, also below lists and objects; the model itself if none is. Names of fields stay."""
+    said = model.model_dump(mode="json")
+    changed = _change_texts(said, change)
+    return model if changed == said else type(model).model_validate(changed)
+
+
+def _change_texts(data: Any, change: Callable[[str], str]) -> Any:
+    if isinstance(data, str):
+        return change(data)
+    if isinstance(data, dict):
+        return {name: _change_texts(value, change) for name, value in data.items()}
+    return [_change_texts(each, change) for each in data] if isinstance(data, list) else data
 
 
 def walk(node: Any, path: str = "$") -> Sequence[tuple[str, BaseModel]]:

@@ -110,6 +110,15 @@ def find_secret_names(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_SECRET.findall(text))) if "{secret:" in text else ()
 
 
+def replace_secret_placeholders(text: str) -> str:
+    """Return a text that somebody else wrote with its `{secret:NAME}` in round brackets: there it is data, and names no secret.
+
+    >>> replace_secret_placeholders("the boat {secret:A}")
+    'the boat (secret:A)'
+    """
+    return _SECRET.sub(r"(secret:\1)", text) if "{secret:" in text else text
+
+
 def is_open(text: str | None) -> bool:
     """Return whether the text contains a placeholder."""
     return bool(text) and any(not isinstance(part, LiteralPart) for part in parts(text or ""))

@@ -14,6 +14,8 @@ from urllib.parse import SplitResult, urljoin, urlsplit
 
 import re2
 
+from kb_schema.address_secrets import MASKED
+
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 """The names of this machine in an address."""
 
@@ -108,7 +110,7 @@ def is_id_segment(part: str) -> bool:
     >>> [is_id_segment(part) for part in ("17", "ticket-204", "agents", "v2")]
     [True, True, False, False]
     """
-    return _ID.match(part) is not None
+    return part == MASKED or _ID.match(part) is not None
 
 
 ANY = "*"

@@ -50,6 +50,8 @@ class DialogWords(Model):
     says: DangerPhrases
     wider: frozenset[str]
     general: frozenset[str]
+    things: frozenset[str]
+    money: frozenset[str]
 
 
 class AddressWords(Model):
@@ -69,6 +71,15 @@ class AddressWords(Model):
     arguments_of_calls: frozenset[str]
     beside_calls: frozenset[str]
     fields_of_orders: frozenset[str]
+    words_of_operations: frozenset[str]
+    fields_of_data: frozenset[str]
+    words_of_orders: frozenset[str]
+    words_of_no_deed: frozenset[str]
+    words_of_looking: frozenset[str]
+    words_of_when: frozenset[str]
+    names_for_people: frozenset[str]
+    parts_of_rules: frozenset[str]
+    definitions: frozenset[str]
     pressed_buttons: frozenset[str]
     button_words: frozenset[str]
     words_of_settings: frozenset[str]
@@ -321,13 +332,7 @@ def find_harm_in_words(name: str) -> tuple[Danger, str] | None:
 
 def list_harms_in_dialog(text: str) -> frozenset[Danger]:
     """Return every harm that the text of a dialog tells in any form of its words."""
-    said = normalize_text(text).casefold()
-    found = {
-        danger
-        for danger, parts in load_danger_words().dialogs.says.items()
-        for part in parts
-        if re.search(rf"(?<!\w){re.escape(part)}" if part.isascii() else re.escape(part), said)
-    }
+    found = {danger for danger, _ in _list_told(text)}
     spoken = text.split()
     parts = (" ".join(spoken[at : at + most]) for most in (1, 2, 3) for at in range(len(spoken)))
     named = (find_danger_in_words(each, pressed=True) for each in parts)
@@ -339,12 +344,28 @@ def is_general_question(text: str) -> bool:
     return load_danger_words().dialogs.general.issuperset(re.findall(r"\w+", normalize_text(text).casefold()))
 
 
+def list_named_words(text: str) -> frozenset[str]:
+    """Return the words of a control or a question that name a thing: without those of asking, of agreeing, of deeds, and of anything."""
+    known = load_danger_words().dialogs
+    said = re.findall(r"[^\W\d_]{2,}|[\d.,]*\d", normalize_text(text).casefold())
+    return frozenset(
+        each
+        for each in said
+        if each not in known.general | known.things | known.agree
+        and find_danger_in_words(each, pressed=True) is None
+        and next(_list_told(each), None) is None
+    )
+
+
+def find_money_words(text: str) -> frozenset[str]:
+    """Return the words of a text that speak of money: `fee`, `price`."""
+    return load_danger_words().dialogs.money.intersection(re.findall(r"\w+", normalize_text(text).casefold()))
+
+
 def find_wider_words(text: str) -> frozenset[str]:
     """Return the words of a text that reach further than one thing: `all`, `account`. Of scripts without spaces parts of words count."""
-    said, spaced = (
-        normalize_text(text).casefold(),
-        frozenset(re.findall(r"[\w']+", normalize_text(text).casefold())),
-    )
+    said = normalize_text(text).casefold()
+    spaced = frozenset(re.findall(r"\w+", said))
     wider = load_danger_words().dialogs.wider
     return frozenset(each for each in wider if each in spaced or (not _has_spaces(each) and each in said))
 
@@ -356,12 +377,16 @@ def _has_spaces(word: str) -> bool:
 
 def find_harm_in_dialog(text: str) -> tuple[Danger, str] | None:
     """Return the harm that the text of a dialog tells in any form of its words, and the part of a word that shows it."""
+    return next(_list_told(text), None)
+
+
+def _list_told(text: str) -> Iterator[tuple[Danger, str]]:
+    """Yield what the text of a dialog tells by parts of words, and these parts."""
     said = normalize_text(text).casefold()
     for danger, parts in load_danger_words().dialogs.says.items():
         for part in parts:
             if re.search(rf"(?<!\w){re.escape(part)}" if part.isascii() else re.escape(part), said):
-                return danger, part
-    return None
+                yield danger, part
 
 
 @lru_cache(maxsize=20_000)

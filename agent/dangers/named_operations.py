@@ -6,23 +6,28 @@ fields such as `type`, an object counts only if nothing but arguments stands bes
 
 from __future__ import annotations
 
+import json
 import re
 from collections import deque
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from agent.dangers.danger_addresses import (
-    find_danger_of_called,
-    find_deed_of_path_part,
-    find_deed_of_value,
-)
+from agent.dangers.danger_addresses import find_deed_of_value
 from agent.dangers.danger_words import (
     HARM,
     find_danger_in_words,
     find_harm_spelt_in_ascii,
     load_danger_words,
+)
+from agent.dangers.deed_names import (
+    find_deed_of_name,
+    find_deed_of_verb_and_thing,
+    holds_data,
+    is_told,
+    says_operations,
 )
 from kb_schema.explorations import Danger
 from kb_schema.text_similarity import words
@@ -32,10 +37,10 @@ MOST_OBJECTS = 3_000
 MOST_FIELDS = 1_000
 LONGEST_VALUE = 200
 METHOD_FIELD = "_method"
-_MOST_WORDS = 4
+STORED_OPERATIONS = frozenset({"operationname", "fb_api_req_friendly_name"})
+"""Fields of GraphQL that name what is stored at the server: most are queries, also those that are called like a deed."""
 _PARTS_OF_BUTTONS = re.compile(r"[$:.\[\]]")
 """What stands between the parts of a button's name: `ctl00$Main$btnDelete`, `form:deleteButton`, `btnDelete.x`."""
-_NAME = re.compile(r"\A[\w.:/#-]{1,80}\Z")
 _IDENTIFYING = frozenset({"id", "ids", "uuid", "guid", "key", "keys", "token", "index"})
 """The last words of fields that say which thing is meant."""
 UNSET = frozenset({"", "0", "false", "off", "no", "null", "none"})
@@ -44,6 +49,9 @@ _SWITCHED_OFF = UNSET - {""}
 """The same of a button: one without a value is sent with none."""
 _WHAT_IT_IS = frozenset({"type", "kind", "event", "mode"})
 """Fields that say what a thing is more often than what is done with it: only words of links count."""
+
+_OFTEN_TEXTS = frozenset({"class", "message", "msg", "target", "task"})
+"""Fields of operations that as often hold a text or a class of CSS: a name with hyphens is none of an operation there."""
 
 Harm = tuple[Danger, str]
 """What it does, and what shows it."""
@@ -63,6 +71,8 @@ class SentObject:
     """It stands in a field of orders (`command`, `mutations`) of an object that has nothing else."""
     told: bool = False
     """It stands in a field of events."""
+    defined: bool = False
+    """It is, or stands in, what defines a thing: something with a name for people, a rule, a column, a right; or it tells of a deed."""
 
     @property
     def is_operation(self) -> bool:
@@ -103,24 +113,52 @@ def list_objects(known: Any, *, but: frozenset[str]) -> Iterator[SentObject]:
         if isinstance(one, list):
             inside = place.depth if one is known else place.depth + place.listed
             each_place = replace(place, depth=inside, listed=True)
-            waiting.extend((each, each_place) for each in one[:MOST_OBJECTS] if isinstance(each, dict | list))
+            if (called := _read_tuple(one)) is not None and not place.fields:
+                yield replace(each_place, fields=(("call", called), ("args", one[1:])))
+            read = [read_json(each) if isinstance(each, str) else each for each in one[:MOST_OBJECTS]]
+            waiting.extend((each, each_place) for each in read if isinstance(each, dict | list))
         elif isinstance(one, dict):
-            fields = tuple(one.items())[:MOST_FIELDS]
-            yield replace(place, fields=fields)
-            waiting.extend(_list_below(fields, place.depth + 1, but))
+            here = replace(place, fields=tuple(one.items())[:MOST_FIELDS])
+            here = replace(here, defined=place.defined or _defines(here))
+            yield here
+            waiting.extend(_list_below(here, but))
 
 
-def _list_below(
-    fields: Sequence[tuple[str, Any]], depth: int, but: frozenset[str]
-) -> Iterator[tuple[Any, SentObject]]:
-    """Yield what stands in the fields of an object, with its place."""
+def _list_below(one: SentObject, but: frozenset[str]) -> Iterator[tuple[Any, SentObject]]:
+    """Yield what stands in the fields of an object, with its place; also JSON in a text."""
     known = load_danger_words().addresses
-    orders = all(name.casefold() in known.fields_of_orders or _stands_beside(name) for name, _ in fields)
-    for name, value in fields:
+    orders = all(name.casefold() in known.fields_of_orders or _stands_beside(name) for name, _ in one.fields)
+    for name, value in one.fields:
         plain = name.casefold()
-        if isinstance(value, dict | list) and plain not in but:
-            ordered = orders and plain in known.fields_of_orders
-            yield value, SentObject((), depth, ordered=ordered, told=plain in known.counters)
+        below = read_json(value) if isinstance(value, str) else value
+        if isinstance(below, dict | list) and plain not in but:
+            ordered, told = orders and plain in known.fields_of_orders, plain in known.counters
+            defined = one.defined or told or plain in known.definitions
+            yield (
+                below,
+                SentObject(
+                    (), one.depth + 1, ordered=ordered, told=told, defined=defined, listed=below is not value
+                ),
+            )
+
+
+def _defines(one: SentObject) -> bool:
+    """Whether an object defines a thing by the names of its fields: it has a name for people, or is a rule or a setting."""
+    known, names = load_danger_words().addresses, {name.casefold() for name, _ in one.fields}
+    if not names.isdisjoint(known.arguments_of_calls):
+        return False
+    named = any(
+        isinstance(value, str) and name.casefold() in known.names_for_people for name, value in one.fields
+    )
+    return named or not names.isdisjoint(known.parts_of_rules)
+
+
+def read_json(text: str) -> Any:
+    """Return what a text of JSON holds, also behind the digits of Engine.IO (`42["deleteUser", ..]`); None if it is none."""
+    bare = text.strip().lstrip("0123456789") if text[:1].isdigit() else text.lstrip()
+    with suppress(ValueError, RecursionError):  # not JSON, or nested without end
+        return json.loads(bare) if bare[:1] in {"{", "["} else None
+    return None
 
 
 def find_harm_of_objects(objects: Sequence[SentObject], *, replaces: bool, tells: bool) -> Harm | None:
@@ -138,7 +176,8 @@ def find_harm_of_objects(objects: Sequence[SentObject], *, replaces: bool, tells
                 (_harm_of_fields_that_say(each) if outermost or within else None)
                 or (_harm_of_operation(each) if each.is_operation else None)
                 or (_harm_of_call(each) if each.is_call else None)
-                or (_harm_of_only_field(each) if outermost or each.listed else None)
+                or _harm_of_only_field(each)
+                or (None if each.defined else _harm_of_named_deed(each))
             )
         if harm is not None:
             return harm
@@ -179,12 +218,12 @@ def _harm_of_fields_that_say(one: SentObject) -> Harm | None:
         if not isinstance(value, str) or len(value) > LONGEST_VALUE:
             continue
         deed: Danger | None = None
-        if last in known.fields_that_say and not _is_told(value):
+        if last in known.fields_that_say and not is_told(value):
             deed = find_deed_of_value(value)
-            deed = deed if deed in HARM else _find_deed_of_name(value, pressed=len(words(value)) == 1)
+            deed = deed if deed in HARM else find_deed_of_name(value, pressed=len(words(value)) == 1)
             deed = deed if deed in HARM else find_harm_spelt_in_ascii(value)
         elif last in known.fields_that_say_with_a_thing and "." in value:
-            deed = _find_deed_of_name(value, pressed=False)
+            deed = find_deed_of_name(value, pressed=False)
         elif one.form:
             deed = _find_deed_of_button(name, value)
         if deed in HARM:
@@ -197,7 +236,7 @@ def _find_deed_of_button(name: str, value: str) -> Danger | None:
     known, plain = load_danger_words().addresses, name.casefold()
     if plain in known.names_of_buttons:
         parts = _PARTS_OF_BUTTONS.split(value)
-        return _find_deed_of_name(parts[0], pressed=True) or _find_deed_of_button_name(parts[-1])
+        return find_deed_of_name(parts[0], pressed=True) or _find_deed_of_button_name(parts[-1])
     called = next((each for each in reversed(_PARTS_OF_BUTTONS.split(name)) if len(each) > 1), "")
     deed = _without_button(called)
     if _read_last_name(name) in known.pressed_buttons or (
@@ -211,7 +250,7 @@ def _find_deed_of_button(name: str, value: str) -> Danger | None:
 
 def _find_deed_of_button_name(name: str) -> Danger | None:
     deed = _without_button(name)
-    return _find_deed_of_name("_".join(deed), pressed=len(deed) == 1) if deed else None
+    return find_deed_of_name("_".join(deed), pressed=len(deed) == 1) if deed else None
 
 
 def _without_button(name: str) -> tuple[str, ...] | None:
@@ -241,7 +280,7 @@ def _harm_of_operation(one: SentObject) -> Harm | None:
         if says and len(one.fields) == 1 and not outermost:
             continue  # `{"then": {"action": "delete"}}` is a rule
         pressed = len(words(value[:LONGEST_VALUE])) == 1 if says else argued and last not in _WHAT_IT_IS
-        deed = _find_deed_of_name(value, pressed=pressed)
+        deed = find_deed_of_name(value, pressed=pressed)
         if deed in HARM:
             return deed, f"{last}={value}"[:100]
     return None
@@ -251,10 +290,50 @@ def _harm_of_call(one: SentObject) -> Harm | None:
     """Return the harm of an operation that an object calls by its name: `{"name": "deleteTodo", "args": {"id": 1}}`."""
     for name, value in one.fields:
         if isinstance(value, str) and name.casefold() in load_danger_words().addresses.fields_that_call:
-            deed = _find_deed_of_name(value, pressed=True)
+            deed = find_deed_of_name(value, pressed=True)
             if deed in HARM:
                 return deed, f"{name}={value}"[:100]
     return None
+
+
+def _harm_of_named_deed(one: SentObject) -> Harm | None:
+    """Return the harm of an operation that an object names by a verb and a thing, wherever it stands, or by a verb beside its arguments.
+
+    In a field of operations a name of a verb and a thing counts whatever stands beside; in another field (`target`) only beside arguments
+    and nothing else.
+    """
+    if _edits_a_text(one):
+        return None
+    others = [name for name, _ in one.fields if not _stands_beside(name)]
+    for name, value in one.fields:
+        if not isinstance(value, str) or len(value) > LONGEST_VALUE or name.casefold() in STORED_OPERATIONS:
+            continue
+        says, last = says_operations(name), _read_last_name(name)
+        alone = not others or others == [name]
+        called = alone and one.has_arguments and not holds_data(name)
+        slug = last in _OFTEN_TEXTS and "-" in value
+        deed = find_deed_of_verb_and_thing(value) if (says or called) and not slug else None
+        if deed is None and says and alone and len(one.fields) > 1 and not one.form:
+            deed = find_deed_of_name(value, pressed=False)
+        if deed in HARM:
+            return deed, f"{last}={value}"[:100]
+    return None
+
+
+def _edits_a_text(one: SentObject) -> bool:
+    """Whether an object is a step of an editor: it says where in a text, by numbers."""
+    said = dict(one.fields)
+    path = said.get("path")
+    within = all(isinstance(said.get(each), int) for each in ("from", "to")) or isinstance(
+        said.get("offset"), int
+    )
+    return within or (isinstance(path, list) and all(isinstance(each, int) for each in path))
+
+
+def _read_tuple(listed: Sequence[Any]) -> str | None:
+    """Return the name of a list that is a call: `["deleteUser", {"id": 1}]`; None if it is none."""
+    called = listed and isinstance(listed[0], str) and any(not isinstance(each, str) for each in listed[1:])
+    return listed[0] if called else None
 
 
 def _is_set(value: object, one: SentObject) -> bool:
@@ -269,33 +348,13 @@ def _harm_of_only_field(one: SentObject) -> Harm | None:
     if len(one.fields) != 1:
         return None
     name, value = one.fields[0]
-    if isinstance(value, dict) or (one.listed and isinstance(value, str) and "/" in value):
-        deed = _find_deed_of_name(name, pressed=False)
-        return (deed, name[:100]) if deed == "deletes" else None
+    held = isinstance(value, dict) or (one.listed and isinstance(value, str) and "/" in value)
+    if held and (one.depth == 1 or one.listed) and find_deed_of_name(name, pressed=False) == "deletes":
+        return "deletes", name[:100]
+    if isinstance(value, dict) and not one.defined and all(map(_stands_beside, value)):
+        deed = find_deed_of_verb_and_thing(name)  # `{"deleteAccount": {"id": 1}}`
+        return (deed, name[:100]) if deed in HARM else None
     return None
-
-
-@lru_cache(maxsize=20_000)
-def _find_deed_of_name(name: str, *, pressed: bool) -> Danger | None:
-    """Return the harm of an operation that is called so: `DELETE_ITEM`, `item_delete`, `todos/remove`; None if it is no name or does
-    none.
-    """
-    if not _NAME.match(name) or len(words(name)) > _MOST_WORDS or _is_told(name):
-        return None
-    parts = [each for each in re.split(r"[/.:#]", name) if each]
-    if not parts:
-        return None
-    danger = find_danger_of_called(parts[-1], "".join(parts[-2:-1]), pressed=pressed)
-    if danger in HARM:
-        return danger
-    part = find_deed_of_path_part(parts[-1])
-    return part if part in {"deletes", "signs_out"} else None
-
-
-def _is_told(value: str) -> bool:
-    """Whether a value tells of a deed instead of ordering it: `delete_clicked`."""
-    said = words(value)
-    return len(said) > 1 and said[-1] in load_danger_words().addresses.told
 
 
 def _read_last_name(name: str) -> str:

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -17,11 +16,13 @@ from urllib.parse import parse_qsl, urlsplit
 from agent.dangers.danger_addresses import find_danger_of_called, find_last_words
 from agent.dangers.danger_rules import SAFE_METHODS
 from agent.dangers.danger_words import HARM, load_danger_words
+from agent.dangers.deed_names import find_deed_of_verb_and_thing
 from agent.dangers.graphql_mutations import list_mutated_fields
 from agent.dangers.named_operations import (
     METHOD_FIELD,
     MOST_FIELDS,
     MOST_OBJECTS,
+    STORED_OPERATIONS,
     UNSET,
     Harm,
     SentObject,
@@ -30,6 +31,7 @@ from agent.dangers.named_operations import (
     list_methods,
     list_objects,
     list_requests,
+    read_json,
 )
 from agent.dangers.press_surroundings import find_harm_in_request, find_harm_in_state
 from kb_schema.text_similarity import words
@@ -45,13 +47,13 @@ _SOAP_BODY = re.compile(r"<(?:[\w.-]+:)?Body\b[^>]*>\s*<(?:[\w.-]+:)?([\w.-]+)")
 _REQUEST_LINE = re.compile(r"^([A-Z]{3,20}) (\S{1,2000}) HTTP/\d", re.MULTILINE)
 """Of a request in a part of a body."""
 _REQUEST_PART = "application/http"
+_ROOT = re.compile(r"\A\s*(?:<[?!][^>]*>\s*)*<(?:[\w.-]+:)?([\w.-]+)")
+"""The outermost element of XML."""
 _XML_CALL = re.compile(r"<methodName>\s*([\w.:/-]+)\s*</methodName>")
 _CUSTOM_METHOD = re.compile(r"(?<=[^:/]):([A-Za-z]\w*)(?=[?#]|$)")
 """`/accounts/7:delete`, as Google's interfaces write it."""
 _PART = re.compile(r'name="([^"\r\n]*)"[^\r\n]*\r?\n(?:[^\r\n]+\r?\n)*\r?\n(.*?)(?=\r?\n--|\Z)', re.DOTALL)
 """A field of a body in parts."""
-_OPERATIONS = frozenset({"operationname", "fb_api_req_friendly_name"})
-"""Fields that name what is stored at the server."""
 _SOUGHT = frozenset({"criteria", "filter", "filters", "query", "search", "where"})
 """Fields that say what is looked for: `{"filter": {"status": "deleted"}}`."""
 _GRAPHQL = "application/graphql"
@@ -87,7 +89,11 @@ def find_harm_in_sent(sent: SentRequest) -> Harm | None:
     if (harm := _harm_of_calls(body)) is not None or not sent.changes:
         return harm
     replaces = sent.method.upper() == "PUT"
-    return find_harm_of_objects(body.objects, replaces=replaces, tells=sought or counted) or (
+    asked_for = SentObject(
+        tuple(parse_pairs(urlsplit(sent.url).query)), form=True
+    )  # `/rpc?mutation=deleteUser`
+    objects = (*body.objects, below(asked_for))
+    return find_harm_of_objects(objects, replaces=replaces, tells=sought or counted) or (
         None if sought else _harm_of_states(body)
     )
 
@@ -122,7 +128,7 @@ class _Body:
         if kind.startswith(_GRAPHQL) and not kind.startswith(f"{_GRAPHQL}+"):
             return cls(documents=(text,))
         calls = tuple(re.split(r"[/#:]", each)[-1] for each in _list_called(sent.headers, text))
-        known = _read_json(text)
+        known = read_json(text)
         if known is not None:
             read = cls._of_json(known)
             return replace(read, calls=(*read.calls, *calls))
@@ -137,7 +143,7 @@ class _Body:
     @classmethod
     def _of_pairs(cls, pairs: Sequence[tuple[str, str]]) -> _Body:
         fields = tuple((name.casefold(), value) for name, value in pairs[:MOST_FIELDS])
-        one = cls._of_json([_read_json(value) for name, value in fields if name == "operations"])
+        one = cls._of_json([read_json(value) for name, value in fields if name == "operations"])
         documents = tuple(value for name, value in fields if name == "query")
         wanted = tuple((name, value) for name, value in pairs[:MOST_FIELDS] if not _is_sought(name))
         return replace(
@@ -165,7 +171,7 @@ class _Body:
 def _list_below(fields: Sequence[tuple[str, str]]) -> Iterator[SentObject]:
     """Yield the objects of JSON in fields of a form: `payload={"op": "remove", ..}`."""
     for _, value in fields:
-        known = _read_json(value)
+        known = read_json(value)
         if known is not None:
             yield from map(below, list_objects(known, but=_SOUGHT))
 
@@ -180,24 +186,19 @@ def _list_called(headers: Mapping[str, str], text: str) -> Iterator[str]:
     if text.lstrip()[:1] == "<":
         yield from _XML_CALL.findall(text)
         yield from _SOAP_BODY.findall(text)[:1]
+        yield from (each for each in _ROOT.findall(text) if find_deed_of_verb_and_thing(each) is not None)
 
 
 def _read_json_lines(text: str) -> list[Any] | None:
     """Return what lines of JSON hold; None if one is none."""
     lines = [each for each in text.splitlines() if each.strip()][:MOST_FIELDS]
-    read = [_read_json(each) for each in lines if len(lines) > 1]
+    read = [read_json(each) for each in lines if len(lines) > 1]
     return read if read and all(isinstance(each, dict) for each in read) else None
 
 
 def _is_sought(name: str) -> bool:
     """Whether a field stands in one that says what is looked for: `filter[status]`."""
     return not _SOUGHT.isdisjoint(re.split(r"[\[\].]+", name.casefold())[:-1])
-
-
-def _read_json(text: str) -> Any:
-    with suppress(ValueError, RecursionError):  # not JSON, or nested without end
-        return json.loads(text) if text.lstrip()[:1] in {"{", "["} else None
-    return None
 
 
 def _list_values(entry: dict[str, Any], depth: int = 1) -> Iterator[tuple[str, str]]:
@@ -225,7 +226,7 @@ def _harm_of_calls(body: _Body) -> Harm | None:
             return danger, name[0]
     if not any(text.strip() for text in body.documents):
         # Most are names of queries: only words count that say a deed of a link, too.
-        stored = [value for name, value in body.fields if name in _OPERATIONS]
+        stored = [value for name, value in body.fields if name in STORED_OPERATIONS]
         for each in stored:
             danger = find_danger_of_called(each, pressed=False)
             if danger in HARM:

@@ -27,6 +27,7 @@ from agent.record_words import (
     is_another_deed,
     is_doubted,
     is_no_heading,
+    sends_elsewhere,
 )
 from kb_schema.sentence_plans import fold, stands_in
 from kb_schema.tasks import DRAFT, Task, TaskStep
@@ -59,6 +60,8 @@ class EnteredTexts:
     """The texts, folded -> the words of the inputs that they belong to."""
     _seen: dict[str, tuple[RecordLine, ...]] = field(default_factory=dict)
     """Address -> what it showed before the press that is under way."""
+    _offered: set[str] = field(default_factory=set)
+    """What could be pressed on the pages before each press, folded."""
     _began: float = 0.0
     _shown: str | None = None
     """The address to which the last accepted press led, if it shows the record."""
@@ -68,7 +71,9 @@ class EnteredTexts:
         if step.type == "navigation":  # it leads to the form
             self._typed.clear()
         with suppress(PageError):
-            self._seen[page.url] = (await read_record_page(page, ())).lines
+            shown = await read_record_page(page, ())
+            self._seen[page.url] = shown.lines
+            self._offered.update(fold(each.name) for each in shown.buttons)
         self._began = time.monotonic()
         if isinstance(typed, str) and fold(typed):
             self._typed[fold(typed)] = self._list_words_of(step)
@@ -94,7 +99,7 @@ class EnteredTexts:
         except PageError:
             return None
         about = _list_telling(f"{self.task.task_id} {self.task.name or ''}")
-        return RecordSearch(self._typed, about, url, self._seen.get(url), shown).find()
+        return RecordSearch(self._typed, about, url, self._seen.get(url), shown, self._offered).find()
 
     def _list_words_of(self, step: TaskStep) -> frozenset[str]:
         """Return the words of the inputs whose values a step types, or of the field if it has none."""
@@ -121,6 +126,8 @@ class RecordSearch:
     before: Sequence[RecordLine] | None
     """What the same address showed before; None: it is not known."""
     page: RecordPage
+    offered: Collection[str] = frozenset()
+    """What could be pressed before, folded."""
 
     def find(self) -> frozenset[str] | None:
         """Return the texts by which the page shows the record; None: it shows none, or there is doubt."""
@@ -128,7 +135,12 @@ class RecordSearch:
             return None
         for line in self.page.lines:
             own = self._list_own(line)
-            if own and self._is_record(line) and self._has_others(line, own):
+            if (
+                own
+                and self._is_record(line)
+                and self._has_others(line, own)
+                and not self._is_asked_beside(line)
+            ):
                 return own
         return None
 
@@ -142,6 +154,20 @@ class RecordSearch:
             or (
                 each.form and not each.fields and not is_another_deed(each.name)
             )  # `Looks good` below what was entered
+            for each in self.page.buttons
+            if not each.plain
+        ) or any(sends_elsewhere(each.text) for each in self.page.lines if each.area != "beside")
+
+    def _is_asked_beside(self, line: RecordLine) -> bool:
+        """Whether a page that shows what was entered alone, and no list of records, has something new to press that does not do something
+        else with a record that is kept: a coupon and `Looks good` are the last step of an order.
+        """
+        named = frozenset().union(*self.typed.values())
+        beside = set(words(self._without_typed(line.near)))
+        if line.row >= 0 and not (beside and beside <= named):  # `Name: Adaman` is a row of no list
+            return False
+        return any(
+            words(each.name) and fold(each.name) not in self.offered and not is_another_deed(each.name)
             for each in self.page.buttons
         )
 

@@ -22,6 +22,7 @@ from agent.exploration.pages.page_observation import PageObservation, clean_text
 from agent.exploration.return_paths import find_return_paths, is_same_page
 from agent.exploration.tab.exploration_tab import AttemptResult
 from agent.page.errors import PageError
+from kb_schema.address_secrets import mask_address_secrets
 from kb_schema.explorations import AttemptedTransition, ExplorationPage, PageRevisit
 
 GONE = frozenset({404, 410})
@@ -124,7 +125,9 @@ async def _compare(
         raise _NotThere(arrival.message or arrival.outcome)
     if not page.layer and (status or 0) >= BAD:
         raise _NotThere(f"HTTP {status}")
-    if look.address != normalize_address(page.url):
+    if mask_address_secrets(look.address) != mask_address_secrets(
+        normalize_address(page.url)
+    ):  # as it is stored
         raise _NotThere(f"its address leads to {look.url}")
     layer = find_layer(look, before) if page.layer else NO_LAYER
     content = await _read(hands, page, arrival, look, layer)

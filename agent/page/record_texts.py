@@ -41,12 +41,14 @@ class RecordLine(Model):
 
 
 class PageButton(Model):
-    """A button outside of rows and of what frames the page."""
+    """What can be pressed outside of rows and of what frames the page."""
 
     name: str
     fields: bool
     """Whether its form has fields that can be seen."""
     form: bool
+    plain: bool = False
+    """It is no button by its markup: drawn so, or a link to the same page with another query."""
 
 
 class RecordPage(Model):

@@ -9,6 +9,7 @@ from typing import Any
 
 from playwright.async_api import Page
 
+from agent.negations import is_negated
 from agent.page import in_page_library
 from agent.page.live_selectors import FILLED, fill_selector_parameters
 from kb_schema.selectors import NameStrategy, Selector, ValueStrategy
@@ -32,7 +33,11 @@ async def find_doubt(
     if waiting is not None:
         filled = fill_selector_parameters(waiting, values)
         asked |= {"waiting": filled.model_dump(mode="json"), "called": _find_name(filled)}
-    return str(await in_page_library.call(page, "whyUnsure", json.dumps(asked)))
+    doubt = str(await in_page_library.call(page, "whyUnsure", json.dumps(asked)))
+    if doubt or not asked["called"]:
+        return doubt
+    lines = await in_page_library.call(page, "linesNaming", json.dumps(asked))
+    return next((f'"{each}" is said beside it' for each in lines if is_negated(each)), "")
 
 
 def _find_name(selector: Selector) -> str:

@@ -31,6 +31,8 @@
   const PRESSED = new Set(["Enter", " "]);
   const DRAWN_MS = 60;
   const NativeError = Error;
+  const { stringify } = JSON; // a page may replace it to read or to write what is told
+  const { assign, create } = Object;
   const clock = Date.now.bind(Date); // a page may replace its clock, even by one without `now`
   const document_ = Math.random().toString(36).slice(2);
   const passwords = new WeakSet(); // fields that were password fields once stay secret
@@ -151,12 +153,12 @@
       around: el ? isAround(el) : false, node: el && isText(el) ? numberOf(el) : null,
       signs: seen ? seen.signs : null, unread: seen ? seen.unread : "", ...more,
     };
-    send([JSON.stringify(what), seen ? seen.page : "", seen ? seen.index : ""]);
+    send([stringify(assign(create(null), what)), seen ? seen.page : "", seen ? seen.index : ""]);
   }
 
   /** Tell Python what it has to know without a page: that this document listens, that something was pressed, what was lost. */
   function tellBare(kind, unread = "") {
-    send([JSON.stringify({ kind, at: -1, foreign: false, url: document.URL, time: clock(), tag: null, field: false, secret: false, unread }), "", ""]);
+    send([stringify({ __proto__: null, kind, at: -1, foreign: false, url: document.URL, time: clock(), tag: null, field: false, secret: false, unread }), "", ""]);
   }
 
   /** The function, which tells what it could not do: an error must not lose in silence what a person did. */

@@ -21,6 +21,7 @@ from playwright.async_api import BrowserContext, CDPSession, Frame, Page, Reques
 from playwright.async_api import Error as DriverError
 
 from agent.page import in_page_library
+from agent.page.driver_bindings import guard_driver_bindings
 from agent.page.errors import PageError
 from agent.page.page_changes import wait_for_change
 from agent.page.page_refusals import read_refusal_signs
@@ -198,6 +199,7 @@ class DemonstrationRecorder:
     async def start(self) -> None:
         """Start recording; pages that open later are recorded from the beginning."""
         await self._browser.expose_binding(BINDING, self._hear)
+        await guard_driver_bindings(self._browser, private=BINDING)
         await in_page_library.install(self._browser)
         await self._browser.add_init_script(recorder_source(self._marked))
         self._browser.on("page", self._opened)

@@ -12,7 +12,10 @@ from kb_schema.base import Document
 from kb_schema.errors import Severity
 from kb_schema.exploration_folder import ExplorationFolder
 from kb_schema.explorations import AttemptedTransition, Exploration
+from kb_schema.nested_models import change_texts
+from kb_schema.placeholders import replace_secret_placeholders
 from kb_schema.screens import LAYER, Screen, UIElement
+from kb_schema.secret_placement import may_mention_secret
 from kb_schema.websites import Website
 from loaders.exploration_import.control_elements import element_of
 from loaders.exploration_import.control_tasks import draft_control_tasks
@@ -148,7 +151,7 @@ class _KnowledgeBuilder:
             *actions,
             *calls,
         ]
-        return documents, placed
+        return [_without_placeholders(each) for each in documents], placed
 
     def _separate(self, controls: Sequence[ScreenControl]) -> Iterator[ScreenControl]:
         """Yield the controls; of those in rows that no text tells apart, each: one element never stands for two."""
@@ -313,6 +316,11 @@ def _find_place(look: ExploredPage) -> str:
     """Return the address of a page with its ids left open; empty if it has none."""
     parts = place(look.observed.path)
     return "/".join(parts) if is_open(parts) else ""
+
+
+def _without_placeholders(document: Document) -> Document:
+    """Return a document in which texts of the website name no secret: `{secret:NAME}` is data there, though it was put together from parts."""
+    return change_texts(document, replace_secret_placeholders) if may_mention_secret(document) else document
 
 
 def _find_invalid_screens(

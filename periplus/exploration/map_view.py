@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
@@ -24,13 +23,12 @@ from agent.exploration.exploration_events import (
     TransitionAttempted,
 )
 from agent.exploration.pages.page_addresses import build_place_path
-from kb_schema.secret_fields import is_secret_name
+from kb_schema.address_secrets import mask_address_secrets
 from loaders.markup_escapes import format_count
 from periplus.terminal.live_view import TerminalView
 
 MOST_SHOWN = 24
 """Maximum number of places in the view."""
-_PARAMETER = re.compile(r"(?<=[?&])([\w.\[\]-]+)=([^&\s#]+)")
 _LONGEST = 160
 ENDED = {
     "done": "everything that may be tried was tried, of similar pages a few",
@@ -155,7 +153,7 @@ class MapView(TerminalView):
 def format_plain_text(text: str) -> str:
     """Return a website's text on one line, without terminal control characters and without secrets in addresses."""
     line = " ".join("".join(char if char.isprintable() else " " for char in text).split())
-    line = _PARAMETER.sub(lambda each: f"{each[1]}=..." if is_secret_name(each[1]) else each[0], line)
+    line = mask_address_secrets(line)
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
 
 

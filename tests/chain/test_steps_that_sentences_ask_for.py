@@ -42,6 +42,21 @@ class Log:
         return Answered(f"<body><h1>Log</h1>{form}<ul>{listed}</ul></body>")
 
 
+def _commenting(box: str):
+    """Return what a person does who comments, and ticks a box the first time only."""
+    ticked = []
+
+    async def writes(page, given, _dice):
+        await page.fill("[name=note]", given["note"])
+        if not ticked:
+            ticked.append(given["note"])
+            await page.get_by_label(box).check()
+        async with page.expect_navigation():
+            await page.get_by_role("button", name="Comment").click()
+
+    return writes
+
+
 @pytest.mark.parametrize(
     ("box", "asked", "refused"),
     [
@@ -57,16 +72,7 @@ class Log:
 async def test_a_box_that_the_sentences_ask_for_and_one_demonstration_ticks_is_refused(
     browser, tmp_path, box, asked, refused
 ):
-    ticked = []
-
-    async def writes(page, given, _dice):
-        await page.fill("[name=note]", given["note"])
-        if not ticked:
-            ticked.append(given["note"])
-            await page.get_by_text(box).click()
-        async with page.expect_navigation():
-            await page.get_by_role("button", name="Comment").click()
-
+    writes = _commenting(box)
     sentences = [f"{asked} saying '{each['note']}'" for each in NOTES]
     with running_site(Log().answer) as site:
         found = await induced(browser, site, tmp_path, writes, NOTES, sentences=sentences)
@@ -75,16 +81,7 @@ async def test_a_box_that_the_sentences_ask_for_and_one_demonstration_ticks_is_r
 
 
 async def test_a_box_that_one_of_two_demonstrations_ticks_is_refused_as_nothing_shows_when(browser, tmp_path):
-    ticked = []
-
-    async def writes(page, given, _dice):
-        await page.fill("[name=note]", given["note"])
-        if not ticked:
-            ticked.append(given["note"])
-            await page.get_by_label("Keep a copy").check()
-        async with page.expect_navigation():
-            await page.get_by_role("button", name="Comment").click()
-
+    writes = _commenting("Keep a copy")
     with running_site(Log().answer) as site:
         found = await induced(browser, site, tmp_path, writes, NOTES[:2])
     told = " ".join(found.synthesis_report.refusals)
@@ -95,16 +92,8 @@ async def test_a_box_that_one_of_two_demonstrations_ticks_is_refused_as_nothing_
 async def test_a_box_in_which_alone_two_demonstrations_differ_is_a_yes_or_no_input_and_ticked_only_if_asked(
     browser, tmp_path
 ):
-    ticked, log = [], Log()
-
-    async def writes(page, given, _dice):
-        await page.fill("[name=note]", given["note"])
-        if not ticked:
-            ticked.append(given["note"])
-            await page.get_by_label("Post anonymously").check()
-        async with page.expect_navigation():
-            await page.get_by_role("button", name="Comment").click()
-
+    log = Log()
+    writes = _commenting("Post anonymously")
     notes = [NOTES[0], NOTES[0], NOTES[1]]
     kinds = ["an anonymous comment", "a comment", "a comment"]
     sentences = [f"Add {kind} saying '{each['note']}'" for kind, each in zip(kinds, notes, strict=True)]
@@ -134,16 +123,7 @@ async def test_a_box_in_which_alone_two_demonstrations_differ_is_a_yes_or_no_inp
 
 
 async def test_a_box_that_all_sentences_ask_for_is_no_input_that_may_be_left_out(browser, tmp_path):
-    ticked = []
-
-    async def writes(page, given, _dice):
-        await page.fill("[name=note]", given["note"])
-        if not ticked:
-            ticked.append(given["note"])
-            await page.get_by_label("Post anonymously").check()
-        async with page.expect_navigation():
-            await page.get_by_role("button", name="Comment").click()
-
+    writes = _commenting("Post anonymously")
     notes = [NOTES[0], NOTES[0]]
     sentences = [f"Add an anonymous comment saying '{each['note']}'" for each in notes]
     with running_site(Log().answer) as site:

@@ -97,3 +97,21 @@ def test_a_folder_without_an_exploration_says_what_to_name(tmp_path: Path) -> No
     assert not folder.exists
     with pytest.raises(KnowledgeError, match="periplus map"):
         _ = folder.exploration
+
+
+def test_what_is_written_of_a_website_has_no_secrets_of_addresses_and_names_no_secret(tmp_path: Path) -> None:
+    folder = begun(tmp_path)
+    address = "https://shop.example/rss?token=dbee00c72ff8"
+    page = seen(
+        "p1",
+        url=address,
+        offers=(Offer(offer_id="o1", action_type="click", href=address, name="{secret:A}"),),
+    )
+    folder.add_page(page, PageSnapshot(url=address, html=f"<a href='{address}'>{{secret:A}}</a>"), b"jpg")
+    folder.add_passage(AttemptedTransition(from_page="p1", outcome="external", message=address, at=NOW))
+    written = "".join(each.read_text() for each in tmp_path.rglob("*.*") if each.suffix != ".jpg")
+    assert "dbee00c72ff8" not in written
+    assert "{secret:A}" not in written
+    (again,) = folder.pages()
+    assert (again.url, again.openable) == (address.replace("dbee00c72ff8", "masked-secret"), False)
+    assert folder.picture("p1") is not None  # as it was drawn it has no address

@@ -13,9 +13,11 @@ from dataclasses import dataclass
 from agent.dangers.danger_words import (
     HARM,
     find_danger_in_words,
+    find_money_words,
     find_wider_words,
     is_general_question,
     list_harms_in_dialog,
+    list_named_words,
 )
 from agent.sentences.goal_sentences import list_base_forms
 from kb_schema.explorations import Danger
@@ -25,7 +27,11 @@ ASKED: frozenset[Danger] = frozenset({"deletes", "pays"})
 """What a person may allow: the harm by which a map calls a control destructive."""
 
 
-_MONEY = re.compile(r"[$€£¥₹]\s?\d|\d[\d.,]*\s?(?:[$€£¥₹]|(?:EUR|USD|GBP|CHF|JPY|INR|CAD|AUD)\b)")
+_AND = re.compile(r"\b(?:and|then|und|dann|et|puis|y|luego|e|poi|en|dan|oraz|a také)\b|;", re.IGNORECASE)
+"""Before another thing that is done."""
+_MONEY = re.compile(
+    r"[$€£¥₹₿]\s?\d|\d[\d.,]*\s?(?:[$€£¥₹₿]|(?:EUR|USD|GBP|CHF|JPY|INR|CAD|AUD|PLN|CZK|SEK|NOK|DKK|zł|Kč|kr)\b)|\b(?:EUR|USD|GBP|CHF)\s?\d"
+)
 
 
 def list_deeds(element: UIElement | None) -> frozenset[Danger] | None:
@@ -62,6 +68,8 @@ class PressedQuestion:
     def object_to(self, text: str) -> str | None:
         """Return why the question is not agreed to, with what to do; None if it is."""
         told = list_harms_of_question(text)
+        if find_money_words(text) - find_money_words(self.label):
+            told |= {"pays"}
         named = {*told, *(self.deeds if told or is_general_question(text) else ())}
         if self.asked:
             return "is a second question of one press"
@@ -71,5 +79,21 @@ class PressedQuestion:
             return f"{' and '.join(refused)}; allow it with --allow {' --allow '.join(refused)}"
         if wider := sorted(find_wider_words(text) - find_wider_words(self.label)):
             return f"speaks of more than the control ({', '.join(wider)})"
+        if other := self._find_other_thing(text):
+            return f"speaks of something else than the control ({other})"
         self.asked = text
         return None
+
+    def _find_other_thing(self, text: str) -> str:
+        """Return what a question names that the control does not; "" if it names the control's thing, nothing, or the control names none.
+
+        `Delete boat` asks of `the boat Skua`, not of `300 boats`, `the database`, or of the boat `and` something else.
+        """
+        ours = list_named_words(self.label)
+        if not ours:
+            return ""
+        first, *more = (list_named_words(each) for each in _AND.split(text))
+        rest = next((each for each in more if each - ours), frozenset())
+        numbers = sorted(each for each in first if each.isdigit() and each not in ours and int(each) > 1)
+        theirs = frozenset(numbers) or (first if first and not first & ours else rest - ours)
+        return ", ".join(sorted(theirs))

@@ -139,11 +139,28 @@ async function widgetOption(list, wanted, timeoutMs) {
     );
     const own = all.filter((node) => widget !== null && widget.contains(node));
     const near = own.length ? own : all;
-    const found = near.length > 1 ? near.filter((node) => isOnTop(node, look)) : near;
+    const alone = near.filter((node) => widget === null || saysOptionsOnly(list, widget, node, look));
+    const found = alone.length > 1 ? alone.filter((node) => isOnTop(node, look)) : alone;
     if (found.length !== 1) triedBefore.set(list, `showed ${found.length || "no"} options ${JSON.stringify(label)} when it was opened`);
     if (found.length === 1 || nativeNow() >= deadline) return { path: found.length === 1 ? pathTo(found[0]) : null, found: found.length };
     await nextChange(Math.max(1, Math.min(100, deadline - nativeNow())));
   }
+}
+
+/**
+ * Whether an opened widget says nothing but the options and the name of its list, if only its entries tell that it is one: where a heading
+ * or a label says more (`Remove a colour`), its entries do that.
+ */
+function saysOptionsOnly(list, widget, option, look) {
+  if (widget.matches(LIST_SIGNS) || widget.querySelector(LIST_SIGNS) !== null) return true;
+  const names = labelsOf(list).map((label) => squeeze(textOf(label, null)).toLowerCase());
+  const known = [...[...list.options].map((each) => squeeze(each.label).toLowerCase()), ...names].filter(Boolean);
+  known.sort((one, other) => other.length - one.length);
+  const rest = (text) => known.reduce((left, word) => left.split(word).join(" "), squeeze(text).toLowerCase()).replace(CLEARING, "");
+  const around = [];
+  for (let node = option; node && node !== widget.parentElement; node = node.parentElement) around.push(node);
+  const labels = around.flatMap((node) => [attr(node, "aria-label"), attr(node, "title"), ...referredTexts(node, "aria-labelledby")]);
+  return [textOf(widget, look), ...labels].every((text) => rest(text || "") === "");
 }
 
 /** The lists that a widget names as its own, and the widget. */

@@ -216,18 +216,35 @@ function columnsOf(block, facts) {
   return table ? headersOf(table, facts.look).texts.filter(Boolean) : [];
 }
 
-/** The buttons that a person can press outside of rows and of what frames the page: with the fields of their form. */
+/** What a person can press outside of rows and of what frames the page: with the fields of its form. */
 function goingOn(look) {
   const found = [];
   for (const root of rootsBelow(document)) {
-    for (const el of root.querySelectorAll(PRESSED)) {
-      if (el.matches(":disabled") || !visible(el, look) || closestFlat(el, (node) => isRow(node) || node.matches(`${BESIDES}, footer, form[method=get]`))) continue;
-      const form = el.closest("form");
-      const fields = form ? [...form.elements].some((each) => each.matches("input:not([type=hidden], [type=submit], [type=button]), textarea, select") && visible(each, look)) : false;
-      found.push({ name: nameOf(el, look), fields, form: Boolean(form) });
+    for (const el of root.querySelectorAll("*")) {
+      const plain = !el.matches(PRESSED);
+      if ((plain && !isPressable(el)) || el.matches(":disabled") || !visible(el, look)) continue;
+      const form = el.form || el.closest("form");
+      const frames = form && !form.closest("footer") ? BESIDES : `${BESIDES}, footer`; // a button of a form elsewhere
+      if (closestFlat(el, (node) => isRow(node) || node.matches(`${frames}, form[method=get]`))) continue;
+      const fields = form ? [...form.elements].some((each) => each.matches(SEEN_FIELDS) && visible(each, look)) : false;
+      const name = plain ? drawnText(el, look) : nameOf(el, look);
+      if (!plain || (name && name.length <= LEAD_LENGTH)) found.push({ name, fields, form: Boolean(form), plain });
     }
   }
   return found;
+}
+
+const SEEN_FIELDS = "input:not([type=hidden], [type=submit], [type=button], [type=image]), textarea, select";
+
+/** Whether an element that is no button can be pressed to do something here: it is drawn so, or is a link to this page with another query. */
+function isPressable(el) {
+  if (el.matches("input, select, textarea, label, option, summary, body, html") || el.closest("label")) return false;
+  const link = el.closest("a[href]");
+  if (link) return link === el && el.pathname === location.pathname && el.search !== location.search && el.hash === "";
+  if (el.closest(PRESSED)) return false;
+  const up = flatParent(el);
+  if (hasAttr(el, "onclick") || (el.tabIndex >= 0 && hasAttr(el, "tabindex"))) return true;
+  return getComputedStyle(el).cursor === "pointer" && (!up || getComputedStyle(up).cursor !== "pointer");
 }
 
 /** Whether a hidden field of a form has one of the texts as its value: what was typed is carried along to be sent. */

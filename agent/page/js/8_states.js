@@ -16,13 +16,39 @@ function whyUnsure({ shown, waiting, called }) {
     const card = cardOf(el);
     const others = card ? cardsWith(card, values, look) : [];
     if (others.length) return `${describe(card)} is one of ${others.length + 1} that have ${values.join(", ")}`;
-    const contrary = card && called ? [...card.querySelectorAll("a[href], button, input, [role]")].find((each) =>
-      each !== el && (isControl(each) || tagOf(each) === "a") && visible(each, look) && beginsWith(nameOf(each, look), called)) : null;
-    if (contrary) return `${describe(contrary)} stands beside it`;
+    const contrary = called ? contraryTo(el, card, called, values, look) : "";
+    if (contrary) return `${contrary} stands beside it`;
     controls.push(el);
   }
   const others = waiting ? resolve(waiting, look, false).found.filter((el) => !controls.includes(el)) : [];
   return others.length ? `${describe(others[0])} waits to be pressed, though it is hidden` : null;
+}
+
+/** What else in the card says the deed, or in the page says it of what the card is about; "" if nothing does. Lines of text count if they say little else. */
+function contraryTo(el, card, called, values, look) {
+  const says = (text) => beginsWith(text, called) && wordsOf(text).length <= wordsOf(called).length + LABEL_WORDS;
+  const labels = (each) => [nameOf(each, look), attr(each, "title"), attr(each, "aria-label"), attr(each, "alt")];
+  const near = card ? [...card.querySelectorAll("*")] : [];
+  const found = near.find((each) => each !== el && !el.contains(each) && labels(each).some(says) && visible(each, look));
+  if (found) return describe(found);
+  const line = card ? textsIn(card, el, look).find(says) : null;
+  if (line) return `"${line}"`;
+  const about = (text) => beginsWith(text, called) && values.every((value) => fold(text).includes(fold(value)));
+  const other = values.length && [...document.querySelectorAll("a[href], button, input, [role], [tabindex]")].find((each) =>
+    each !== el && labels(each).some((text) => text && about(text)) && visible(each, look));
+  return other ? describe(other) : "";
+}
+
+/** The lines of the cards that show a state in which the deed is named: what denies it there is said in words. `shown` as of `whyUnsure`. */
+function linesNaming({ shown, called }) {
+  const look = newLook();
+  const wanted = wordsOf(called);
+  const names = (line) => {
+    const said = wordsOf(line);
+    return wanted.length > 0 && said.some((_, at) => wanted.every((word, more) => (said[at + more] || "").startsWith(word))); // also `followed`
+  };
+  const cards = shown.flatMap(({ selector }) => resolve(selector, look, false).found.map((el) => [el, cardOf(el)]));
+  return cards.flatMap(([el, card]) => (card ? textsIn(card, el, look).filter(names) : []));
 }
 
 /** Other cards of the same kind that are called so: a text of their own is one of the values, and the other values stand in them, too. */
@@ -38,6 +64,13 @@ function cardsWith(card, values, look) {
 
 /** Whether a control is called by the words of another, or by these with more behind them: "Follow Eve" by "Follow". */
 function beginsWith(name, called) {
-  const [said, wanted] = [name, called].map((each) => fold(each || "").match(/[\p{L}\p{N}]+/gu) || []);
+  const [said, wanted] = [wordsOf(name), wordsOf(called)];
   return wanted.length > 0 && wanted.every((word, at) => said[at] === word);
+}
+
+/** Words that the label of a deed has behind it: of whom, of what. */
+const LABEL_WORDS = 4;
+
+function wordsOf(text) {
+  return fold(text || "").match(/[\p{L}\p{N}]+/gu) || [];
 }

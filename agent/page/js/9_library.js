@@ -31,6 +31,7 @@ const library = Object.freeze({
     if (secretsJson !== null && (now === null || now !== unless)) said.html = snapshotHtml(JSON.parse(secretsJson));
     return json(said);
   },
+  linesNaming: (askedJson) => json(linesNaming(JSON.parse(askedJson))),
   whyUnsure: (askedJson) => json(whyUnsure(JSON.parse(askedJson)) ?? ""),
   recordTexts: (typedJson) => json(recordTexts(JSON.parse(typedJson))),
   soughtTexts: (soughtJson) => json(soughtTexts(JSON.parse(soughtJson))),

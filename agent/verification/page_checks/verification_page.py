@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from playwright.async_api import Browser, BrowserContext, FloatRect, Locator, Page, StorageState
 from playwright.async_api import Error as DriverError
@@ -33,6 +33,7 @@ from agent.redaction import REDACTED, Secrets
 from agent.verification.page_checks.context_monitor import ContextMonitor
 from kb_schema.base import Model
 from kb_schema.fingerprints import Fingerprint
+from kb_schema.nested_models import change_texts
 from kb_schema.placeholders import fill, fill_unique, find_secret_names
 from kb_schema.probes import Verdict
 from kb_schema.selectors import Selector
@@ -227,14 +228,14 @@ class VerificationPage:
 
     def usable(self, model: M) -> M:
         """Return a part of a plan with this run's `{unique}`; secrets stay placeholders."""
-        return _replace_texts(model, self.filled)
+        return change_texts(model, self.filled)
 
     def keepable(self, model: M) -> M:
         """Return a part of a plan without this run's own values: `{unique}` in place of its word, no secrets."""
         selector = getattr(model, "selector", None)
         if isinstance(selector, Selector):
             model = model.model_copy(update={"selector": self._without_secrets(selector)})
-        return _replace_texts(model, self.kept)
+        return change_texts(model, self.kept)
 
     def _without_secrets(self, selector: Selector) -> Selector:
         """Return a selector without the strategies that contain a secret, unless all do."""
@@ -243,7 +244,7 @@ class VerificationPage:
 
     def redacted(self, model: M) -> M:
         """Return a model without secrets."""
-        return _replace_texts(model, self.redact) if self.hidden else model
+        return change_texts(model, self.redact) if self.hidden else model
 
     def kept(self, text: str) -> str:
         """Return a text without secrets, with `{unique}` in place of this run's word.
@@ -444,20 +445,3 @@ async def _frame_of(page: Page, element: Locator) -> FloatRect | None:
         "width": box["width"] + 2 * AROUND_PX + min(0.0, left),
         "height": box["height"] + 2 * AROUND_PX + min(0.0, top),
     }
-
-
-def _replace_texts(model: M, swap: Callable[[str], str]) -> M:
-    """Return the model with every text in it replaced."""
-    data = model.model_dump(mode="json")
-    swapped = _texts(data, swap)
-    return model if swapped == data else type(model).model_validate(swapped)
-
-
-def _texts(data: Any, swap: Callable[[str], str]) -> Any:
-    if isinstance(data, str):
-        return swap(data)
-    if isinstance(data, list):
-        return [_texts(each, swap) for each in data]
-    if isinstance(data, dict):
-        return {name: _texts(value, swap) for name, value in data.items()}
-    return data

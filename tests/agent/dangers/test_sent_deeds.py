@@ -284,6 +284,136 @@ def test_what_has_the_words_of_a_deed_as_data_is_sent(method, path, body) -> Non
     assert harm(method, path, body) is None
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        '{"changes":[{"type":"remove","id":1}]}',
+        '{"command":{"deleteAccount":{}}}',
+        '{"operationType":"DELETE","id":1}',
+        '{"$type":"DeleteAccountCommand","id":1}',
+        '{"@type":"type.googleapis.com/acme.DeleteUserRequest","id":1}',
+        '{"type":1,"target":"DeleteUser","arguments":[1]}',
+        '{"mutation":"deleteUser","args":{"id":1}}',
+        '{"requests":[{"body":{"type":"DeleteAccount","id":1}}]}',
+        '{"$type":"Acme.Commands.DeleteAccountCommand, Acme.Commands","AccountId":7,"Reason":"x"}',
+        '["deleteUser",{"id":1}]',
+        '42["deleteUser",{"id":1}]',
+        '["{\\"msg\\":\\"method\\",\\"method\\":\\"removeBoat\\",\\"params\\":[1]}"]',
+        '{"a":"deleteUser","p":[1]}',
+        '{"rpc":"users.remove","params":[1]}',
+        "mutation=deleteUser&id=1",
+        '{"messages":[{"kind":"RemoveMember","memberId":3,"reason":"left"}]}',
+        '{"jobs":[{"job":"purge_cache","id":1}]}',
+        '{"updates":[{"op":"delete","id":"a"}]}',
+        '{"edits":[{"action":"remove","key":"x"}]}',
+        '{"batch":[{"operation":"delete","id":4}]}',
+        '{"tx":[{"kind":"delete","ids":[1,2]}]}',
+        '{"messageType":"CancelSubscription","subscriptionId":1}',
+        '{"request":"{\\"type\\":\\"DeleteUser\\",\\"id\\":1}"}',
+        '{"command":{"removeMember":{"memberId":1}}}',
+        '{"task":"delete_account","id":1}',
+        '{"class":"com.acme.DeleteOrder","orderId":5}',
+        '{"__typename":"DeleteUserInput","id":1}',
+        '{"do":"user.delete","id":3}',
+        '{"service":"UserService","method":"deleteUser","args":[1]}',
+        '{"requests":[{"deleteFile":{"fileId":1}}]}',
+        '{"type":"user/deleteAccount","meta":{}}',
+        '{"0":{"json":{"type":"DeleteUser","id":1}}}',
+        '{"actionType":"ACCOUNT_DELETE","accountId":1}',
+        '{"op":"deleteById","id":1}',
+        '{"operations":[{"command":"listRemove","path":["content"]}]}',
+        '{"op":"delete_all_read","box":1}',
+        '{"kind":"bulkDeleteUsers","users":[1]}',
+    ],
+)
+def test_a_verb_and_its_thing_name_an_operation_wherever_they_stand(body) -> None:
+    assert harm("POST", "/v/1", body) == "deletes"
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "danger"),
+    [
+        ("/v/1", '{"type":"PAY_INVOICE","id":1}', "pays"),
+        ("/v/1", '{"type":"SEND_MESSAGE","payload":{"text":"x"}}', "sends"),
+        ("/v/1", '{"type":"transfer_funds","amount":5,"to":"x"}', "pays"),
+        ("/v/1", '{"type":"invocation","method":"PayInvoice","args":[]}', "pays"),
+        ("/rpc?mutation=deleteUser&id=1", "", "deletes"),
+        (
+            "/v/1",
+            "<?xml version='1.0'?>\n<a:DeleteAccountRequest xmlns:a='x'><id>1</id></a:DeleteAccountRequest>",
+            "deletes",
+        ),
+    ],
+)
+def test_names_of_other_deeds_and_those_of_queries_and_xml_are_operations_too(path, body, danger) -> None:
+    assert harm("POST", path, body) == danger
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        '{"type":"bank_transfer","amount":5,"id":1}',
+        '{"data":{"type":"order_items","id":"7","attributes":{"quantity":2}}}',
+        '{"data":{"type":"purchase_orders","attributes":{}}}',
+        '{"type":"removeMark","from":1,"to":2}',
+        '{"type":"remove_text","path":[0,0],"offset":3,"text":"a"}',
+        '{"retention":"delete_after_30_days"}',
+        '{"onDelete":"CASCADE"}',
+        '{"page":"delete_account","data":{"x":1}}',
+        '{"event_type":"remove_from_cart","id":1}',
+        '{"events":[{"event_type":"remove_from_cart","payload":{"id":1}}]}',
+        '{"trigger":"x","action":{"type":"send_email","to":"a@b.c"}}',
+        '{"permissions":["delete_user","send_mail"]}',
+        '{"key":"send_reminders","value":true}',
+        '{"payment_method":"pay_on_delivery","address_id":5}',
+        '{"source":"delete_dialog","data":{"id":1}}',
+        '{"type":"list_deleted","id":1}',
+        '{"type":"undelete","id":1}',
+        '{"type":"undo_delete","id":1}',
+        '{"type":"restore_deleted_user","id":1}',
+        '{"action":"confirm_dialog_open"}',
+        '{"kind":"delete_button","id":"x"}',
+        '{"columns":[{"id":"x","type":"remove"}]}',
+        '{"features":{"delete_account":{"enabled":true}}}',
+        '{"settings":{"sendReminders":{"email":true}}}',
+        '{"notification_type":"send_invoice","id":1}',
+        '["deleted",5]',
+        '[{"id":1,"type":"text"}]',
+        '{"type":"note","text":"delete_user"}',
+        '{"name":"Clean","steps":[{"type":"delete_files","id":1}]}',
+        '{"type":"message","id":1}',
+        '{"type":"order","id":1}',
+        '{"type":"post","id":1}',
+        '{"mode":"edit","type":"removable","id":3}',
+        '{"type":"paragraph","content":[{"type":"text","text":"deleteUser"}]}',
+        '{"type":"update_item","payload":{"id":1,"status":"removed_from_sale"}}',
+        '{"msgtype":"m.text","body":"deleteUser"}',
+        '{"contentType":"delete_notice","id":1}',
+        '{"type":"track","event":"Delete Clicked","properties":{}}',
+        '{"operation":"update","entity":"delete_requests","id":1}',
+        '{"type":"payment_method","id":3}',
+        '{"type":"order_by","id":1}',
+        '{"type":"send_date","id":1}',
+        '{"variables":{"input":{"id":1,"name":"deleteUser"}}}',
+        '{"type":"draft","target":"post-message","id":1}',
+        '{"type":"remote_payment","id":1}',
+        '{"method":"card","type":"transfer"}',
+        '{"task":"Delete old files","project_id":4}',
+        '{"task":"pay-rent","project_id":4}',
+        '{"type":"clear_sky","id":1}',
+        '{"type":"delivery","id":1}',
+        "<order><id>1</id></order>",
+        '{"type":"on_delete","x":1}',
+        '{"type":"can_delete","x":1}',
+        '{"type":"auto_delete","x":1}',
+        '{"type":"get_delete_reason","x":1}',
+        '{"command":"showRemoveHints","x":1}',
+    ],
+)
+def test_a_name_like_that_of_a_deed_is_data_where_data_stands(body) -> None:
+    assert harm("POST", "/v/1", body) is None
+
+
 def test_a_name_of_a_header_is_no_operation() -> None:
     assert harm("POST", "/boats", "name=x", {"hx-target": "delete-dialog", "hx-trigger": "delete"}) is None
 

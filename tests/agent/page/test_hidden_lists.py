@@ -143,6 +143,23 @@ async def test_other_entries_than_the_options_are_no_sign(page, entries):
     assert await page.evaluate("pressed") == []
 
 
+@pytest.mark.parametrize(
+    ("menu", "attributes"),
+    [
+        (f"<h4>Remove a kind</h4><div>{ENTRIES}</div>", ""),
+        (ENTRIES, "aria-label='Remove a kind'"),
+        (ENTRIES, "title='Remove a kind'"),
+    ],
+)
+async def test_entries_do_what_the_heading_or_label_of_their_panel_says(page, menu, attributes):
+    html = NAMELESS.replace("STYLE", "display:none").replace("OPTIONS", OPTIONS).replace("ENTRIES", menu)
+    html = html.replace("class=w", f"class=w {attributes}", 1) if attributes else html
+    await show(page, html, "/customers")
+    with pytest.raises(ActionFailed, match='offers "Wholesale" 0 times'):
+        await perform_action(page, "select_option", selector=css("#s"), value="Wholesale", timeout_s=1)
+    assert await page.evaluate("pressed") == []
+
+
 async def test_a_list_under_something_else_is_covered(page):
     await show(page, PAGE, "/customers")
     with pytest.raises(GateFailed, match="covered by"):

@@ -21,6 +21,7 @@ from agent.exploration.exploration_events import (
 from kb_schema.exploration_folder import ExplorationFolder
 from kb_schema.explorations import Exploration, Offer
 from loaders import read_knowledge_folder
+from loaders.exploration_import import knowledge_builder
 from periplus.commands.map import app
 from periplus.errors import UserError
 from periplus.exploration.login_form import find_fields, find_sign_in_controls, find_submit_button
@@ -138,6 +139,27 @@ def test_the_exploration_itself_may_be_named(tmp_path: Path) -> None:
 def test_a_map_in_which_nothing_was_seen_is_refused(tmp_path: Path) -> None:
     drawing(tmp_path / "map" / "exploration")
     assert "the exploration has no pages" in refused("--redraw", str(tmp_path / "map")).message
+
+
+def test_a_map_without_a_screen_is_no_success(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        knowledge_builder, "build_screens", lambda _: ([], ["Quay is left out: it has no text"])
+    )
+    refusal = refused("--redraw", str(seen(tmp_path / "map").path), "--load")
+    assert refusal.message == "no page became a screen: Quay is left out: it has no text"
+
+
+def test_what_a_page_says_names_no_secret_also_if_it_is_put_together(tmp_path: Path) -> None:
+    folder = MapFolder(tmp_path / "map")
+    found = drawing(folder.exploration.path)
+    html = "<main><h1>Boats of {secret:A}</h1><label>Kind <select><option>{secret:B}<option>x</select></label><a href='/x'><b>{sec</b>ret:C}</a></main>"
+    found.page("p1", "/", html, start=True)
+    exploration = found.folder.exploration
+    found.folder.end(exploration.model_copy(update={"ended_by": "done", "ended_at": exploration.started_at}))
+    result = CliRunner().invoke(app, ["--redraw", str(folder.path), "--json"])
+    assert result.exit_code == 0, result.output
+    assert len(json.loads(result.output)["screens"]) == 1
+    assert "{secret:" not in "".join(each.read_text() for each in folder.knowledge.rglob("*.yaml"))
 
 
 @pytest.mark.parametrize("ended_by", ["time", "stopped", None])
