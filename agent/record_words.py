@@ -15,9 +15,9 @@ from kb_schema.base import Model
 _FILE = Path(__file__).with_name("record_words.yaml")
 _WORD = re.compile(r"[^\W_]+(?:['\u2019-][^\W_]+)*")
 _STEP = re.compile(
-    r"(?<![\d.,])\d+\s*(?:/|of|out of|von|de|di|van|z|ze|sur|\u092e\u0947\u0902 \u0938\u0947)\s*\d+"
+    r"(?<![\d.,])[1-9]\d*\s*(?:/|of|out of|von|de|di|van|z|ze|sur|\u092e\u0947\u0902 \u0938\u0947)\s*\d+"
 )
-"""`Step 2 of 3`."""
+"""`Step 2 of 3`; none is `0 of 3 selected`, which stands above lists."""
 
 
 class _Words(Model):

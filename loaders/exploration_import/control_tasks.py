@@ -72,7 +72,7 @@ def draft_control_tasks(
     screens = {each.screen.screen_id: each.screen for each in placed}
     routes = find_routes({name: each.url for name, each in screens.items()}, arrivals, placed)
     leading = {(each.screen.screen_id, each.element.element_id) for each, _ in arrivals}
-    signs_in = any(task.task_id == SIGN_IN for task in known)
+    sign_in = next((task for task in known if task.task_id == SIGN_IN), None)
     taken = {task.task_id for task in known}
     drafted: set[tuple[str, ...]] = set()
     tasks: list[Task] = []
@@ -93,9 +93,7 @@ def draft_control_tasks(
         called = f"{name}: {screen}" if again else name
         task_id = make_unique_id(to_id_words(called) or "press", taken)
         taken.add(task_id)
-        tasks.append(
-            TaskDraft(form, task_id, called, SIGN_IN if signs_in and form.signed_in else None).task()
-        )
+        tasks.append(TaskDraft(form, task_id, called, sign_in if form.signed_in else None).task())
     return tasks
 
 

@@ -113,8 +113,9 @@ def draft_tasks(
     forms = [_with_lists(form, lists.get(form.screen_id, ())) for form in _list_forms(placed)]
     signing = _find_sign_in(forms) if has_sign_in_conditions else None
     names = {each.screen.screen_id: each.screen.name for each in placed}
-    tasks = [] if signing is None else [TaskDraft(signing, SIGN_IN, "Sign in", login=None).task()]
-    taken = {SIGN_IN} if signing is not None else set()
+    sign_in = None if signing is None else TaskDraft(signing, SIGN_IN, "Sign in", login=None).task()
+    tasks = [] if sign_in is None else [sign_in]
+    taken = {SIGN_IN} if sign_in is not None else set()
     storing = Counter(form.screen_id for form in forms if form.method != "GET")
     forms = [replace(form, beside=storing[form.screen_id] > 1) for form in forms]
     routes = find_routes({each.screen.screen_id: each.screen.url for each in placed}, arrivals, placed)
@@ -133,8 +134,7 @@ def draft_tasks(
         name = _find_name(form, results)
         task_id = make_unique_id(to_id_words(name) or "send_form", taken)
         taken.add(task_id)
-        login = SIGN_IN if signing is not None and form.signed_in else None
-        tasks.append(TaskDraft(form, task_id, name, login).task())
+        tasks.append(TaskDraft(form, task_id, name, sign_in if form.signed_in else None).task())
     return tasks
 
 

@@ -146,9 +146,12 @@ def open_screen(screen_id: str, login: str | None) -> dict[str, Any]:
 class TaskDraft:
     """Writes the task of one form. `login`: the task that signs in before, if there is one."""
 
-    def __init__(self, form: DraftForm, task_id: str, name: str, login: str | None) -> None:
-        self._form, self._task_id, self._name, self._login = form, task_id, name, login
-        self._taken: set[str] = set()
+    def __init__(self, form: DraftForm, task_id: str, name: str, login: Task | None) -> None:
+        self._form, self._task_id, self._name = form, task_id, name
+        self._login = None if login is None else login.task_id
+        self._given = set() if login is None else {each.name for each in login.io_spec.inputs}
+        """The inputs of signing in: a run takes those of both by their names, and they are not the same values."""
+        self._taken = set(self._given)
         self._required: dict[str, str] = {}
         """Element id -> the required input of a field."""
 
@@ -260,6 +263,7 @@ class TaskDraft:
             else find_sent_name(first.control.offer).replace("_", " ")
         )
         name = to_id_words(label, numbers=True) or first.element.element_id
+        name = f"new_{name}" if name in self._given and self._form.method != "GET" else name
         name = make_unique_id(name if name[0].isalpha() else f"n_{name}", self._taken)
         self._taken.add(name)
         several = len(fields) > 1 or fields == self._form.choices

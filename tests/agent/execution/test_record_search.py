@@ -41,6 +41,7 @@ async def _find(page, html, *, typed=NAME, before="", path="/boats"):
         ("<h2>Adaman</h2><a class=btn href=/e>Edit</a> <a href=/boats>All of them</a> <form method=post><input name=c><button>Add comment</button></form>", NAME),
         ("<h2>Boats</h2><button>Columns</button><ul><li>Skua<li>Adaman</ul>", NAME),
         ("<h2>Boats</h2><form method=get><input name=q><button>Go</button></form><ul><li>Adaman</ul>", NAME),
+        ("<form method=post><h2>Boats</h2><label><select><option>Delete selected</select> 0 of 3 selected</label>" + _table("Adaman|Lovelace").removeprefix("<h2>Boats</h2>") + "</form>", BOTH),
         (_table("Adaman|Lovelace") + "<aside><h2>Activity</h2><p>Ada failed to reach Kiel</aside>", BOTH),
         ("<h2>Boats</h2><table><tr><th>Name<tr><td>Adaman</table>", {**NAME, "a good boat": frozenset({"remarks"})}),
     ],

@@ -93,6 +93,20 @@ def test_a_form_that_makes_something_is_a_task_that_is_not_verified(made: Explor
     assert [each.type for each in task.ordered_steps[0].preconditions] == ["authenticated"]
 
 
+def test_no_input_of_a_task_is_called_as_one_of_signing_in(tmp_path: Path):
+    seen = drawing(tmp_path)
+    fields = "<label>Login <input name=who></label><label>Password <input type=password name=secret></label>"
+    form = f"<form method=post>{fields}<button>Create user</button></form>"
+    home = f"{NAV}<main><h1>Home</h1><p>Bo's home</p></main>"
+    seen.page("home", "/", home, start=True)
+    seen.page("add", "/add-user", f"{NAV}<main><h1>Add user</h1>{form}</main>")
+    seen.page("login", "/login", LOGIN, signed_in=False)
+    tasks = build_knowledge(seen.folder).knowledge.tasks
+    inputs = {name: [each.name for each in task.io_spec.inputs] for name, task in tasks.items()}
+    assert inputs["sign_in"] == ["login", "password"]
+    assert inputs["create_user"] == ["new_login", "new_password"]
+
+
 def test_a_search_is_proven_by_the_address_that_it_opens(made: ExploredKnowledge):
     task = _task(made, "search_issues")
     assert [each.name for each in task.io_spec.inputs] == ["words"]
