@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from agent import retry_limits
+from agent.browser.browser_life import is_alive
 from agent.errors import (
     AgentError,
     InputMissing,
@@ -25,7 +26,11 @@ from agent.events import StepEnded, StepStarted
 from agent.execution.call_templates import COMPOSITE_ACTIONS, fill_call, fill_conditions, is_idempotent
 from agent.execution.effects.person_handover import hand_over_before_press
 from agent.execution.effects.refusal_watch import STORED_AT_ONCE, RefusalWatch
-from agent.execution.effects.uncertain_effects import EarlierStepsNeeded, UncertainEffects
+from agent.execution.effects.uncertain_effects import (
+    EarlierStepsNeeded,
+    UncertainEffects,
+    build_uncertain_step_error,
+)
 from agent.execution.effects.undo import read_former_value
 from agent.execution.loops.iterators import run_iterator
 from agent.execution.missing_sign_in import MissingSignIn
@@ -441,12 +446,22 @@ class StepRunner:
             verdicts = await self._act_and_judge(run, step, watch)
             if run.entered is not None and not repeatable:
                 await run.entered.after_press(self._session.page)
+        except PageGone as gone:
+            if entry is not None and self._page_closed_itself():
+                reason = "the page closed itself after it"
+                raise build_uncertain_step_error(run, step, str(gone), reason) from gone
+            raise
         finally:
             if watch is not None:
                 watch.end()
         if entry is not None:
             await engine.checkpoints.conclude(entry, "happened")
         return verdicts
+
+    def _page_closed_itself(self) -> bool:
+        """Whether the page is closed in a browser that goes on: a window for one form closes when that was sent."""
+        page = self._session.page
+        return page.is_closed() and page.context.browser is not None and is_alive(page.context.browser)
 
     def _find_typed(self, run: TaskRun, step: TaskStep) -> Any:
         """Return the text that a step types, if it is not secret."""
