@@ -14,7 +14,7 @@ from kb_schema.tasks import DRAFT, Task
 from tests.support.small_sites import Answered, Asked, running_site, visiting
 
 if TYPE_CHECKING:
-    from playwright.async_api import Browser
+    from playwright.async_api import Browser, Request
 
 TASK = Task.model_validate(
     {
@@ -202,14 +202,16 @@ async def test_what_was_typed_to_find_a_row_shows_nothing_of_what_was_done_with_
     assert len(site.writes) == 1
 
 
-async def test_a_page_that_closes_itself_when_it_is_sent_leaves_a_doubt(browser: Browser, tmp_path: Any):
+async def test_a_page_that_closes_when_it_was_sent_leaves_a_doubt(browser: Browser, tmp_path: Any):
     """A window for one form closes when that was stored."""
-
-    def answer(asked: Asked) -> Answered:
-        return Answered(FORM if asked.method == "GET" else "<script>window.close()</script>")
-
-    with running_site(answer) as site:
+    with running_site(_keeps([])) as site:
         async with visiting(browser, site, tmp_path) as session:
+
+            async def close(sent: Request) -> None:
+                if sent.method == "POST":
+                    await session.page.close()
+
+            session.page.on("requestfinished", close)
             session.knowledge.know(TASK)
             result = await TaskRunner(session).run_task("add_boat", {"name": "Skua", "berth": "South 12"})
     assert result.status is RunStatus.NEEDS_PERSON
