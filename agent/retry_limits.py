@@ -116,6 +116,14 @@ PAGE_EVENTS = 10_000
 PAGE_EVENTS_S = 10.0
 """Seconds in which `PAGE_EVENTS`, `PAGE_LINES` and `PAGE_LINE_CHARACTERS` are counted."""
 
+PAGE_REQUESTS = 4_000
+"""Requests of a page, its frames and workers within `PAGE_REQUESTS_S` but those for documents, styles, scripts and fonts; with more it is ended.
+A page that sends as fast as it can sends 100 to 500 a second and leaves no time for a look at it; one that is used sends at most a few
+hundred in that time (a map that is moved all the time: some 2,000). Applied by `agent.page.page_watchdog`."""
+
+PAGE_REQUESTS_S = 60.0
+"""Seconds in which `PAGE_REQUESTS` are counted."""
+
 SERVICE_WORKERS = 100
 """Service workers of a context that may start within `PAGE_EVENTS_S`; with more its pages are ended. A document may register 20
 (`agent/page/js/6_service_workers.js`). Applied by `agent.page.page_watchdog`."""

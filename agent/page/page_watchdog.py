@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import deque
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
 from contextvars import copy_context
@@ -18,7 +19,7 @@ from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
 import structlog
-from playwright.async_api import BrowserContext, CDPSession, ConsoleMessage, Page, WebSocket
+from playwright.async_api import BrowserContext, CDPSession, ConsoleMessage, Page, Request, WebSocket
 from playwright.async_api import Error as DriverError
 
 from agent import retry_limits
@@ -39,6 +40,9 @@ _COUNTED: tuple[Any, ...] = (
 )
 """Events of the driver that a page can cause without end. (Its type of `Page.on` has one overload per event.)"""
 
+_DOCUMENT_PARTS = frozenset({"document", "stylesheet", "script", "font"})
+"""Kinds of requests that a document is made of."""
+
 _ENDED: WeakKeyDictionary[Page, str] = WeakKeyDictionary()
 _WATCHED: WeakSet[Page] = WeakSet()
 _HEARD: WeakKeyDictionary[Page, list[tuple[Any, Callable[..., Any]]]] = WeakKeyDictionary()
@@ -55,8 +59,8 @@ _log = structlog.get_logger(__name__)
 
 
 def watch_context(context: BrowserContext, *, answer_s: float = retry_limits.PAGE_ANSWER_S) -> None:
-    """End every page of the context, also later ones, that gives no sign of life for `answer_s` seconds or sends more events
-    or console lines within `PAGE_EVENTS_S` than `agent.retry_limits` has, and all of them if too many service workers start.
+    """End every page of the context, also later ones, that gives no sign of life for `answer_s` seconds or sends more events,
+    requests or console lines within a time than `agent.retry_limits` has, and all of them if too many service workers start.
     """
     tasks: set[asyncio.Task[None]] = set()
     # The driver calls us in the task that started the browser: what is logged would be of that one's run.
@@ -70,9 +74,20 @@ def watch_context(context: BrowserContext, *, answer_s: float = retry_limits.PAG
 
     def start(page: Page) -> None:
         _WATCHED.add(page)
-        count = _EventCount(lambda reason: do(end_page(page, reason)))
+
+        def end(reason: str) -> None:
+            do(end_page(page, reason))
+
+        count = _EventCount(end)
+        requests = _EventCount(
+            end,
+            retry_limits.PAGE_REQUESTS,
+            "sent more than {most} requests for other things than parts of documents",
+            within_s=retry_limits.PAGE_REQUESTS_S,
+        )
         for event in _COUNTED:
             hear_until_ended(page, event, count.note)
+        hear_until_ended(page, "request", requests.note_request)
         hear_until_ended(page, "websocket", count.note_socket)
         hear_until_ended(page, "console", count.note_line)
         page.on("crash", note_crash)
@@ -216,10 +231,15 @@ class _EventCount:
         end: Callable[[str], object],
         most: int | None = None,
         what: str = "sent more than {most} events (errors, requests, frames, sockets, messages, workers, downloads)",
+        *,
+        within_s: float | None = None,
     ) -> None:
-        """`end` gets the reason. `most`: events within `PAGE_EVENTS_S`, usually `PAGE_EVENTS`; `what` a page with more did."""
-        self._end, self._most, self._what = end, most, what
-        self._began, self._events = time.monotonic(), 0
+        """`end` gets the reason. `most`: events within `within_s`, usually `PAGE_EVENTS` and `PAGE_EVENTS_S`; `what` a page with more did."""
+        self._end, self._what = end, what
+        self._most = most or retry_limits.PAGE_EVENTS
+        self._within_s = within_s or retry_limits.PAGE_EVENTS_S
+        self._latest = deque[float](maxlen=self._most + 1)
+        self._too_many = False
         self._first_s, self._lines, self._characters, self._told = 0.0, 0, 0, False
 
     def note_line(self, line: ConsoleMessage) -> None:
@@ -244,15 +264,18 @@ class _EventCount:
         for event in ("framereceived", "framesent"):
             socket.on(event, self.note)
 
+    def note_request(self, request: Request) -> None:
+        """Count it, unless it is for a part of a document: those are many where a development server sends each module alone."""
+        if request.resource_type not in _DOCUMENT_PARTS:
+            self.note(request)
+
     def note(self, _event: object) -> None:
-        now = time.monotonic()
-        if now - self._began > retry_limits.PAGE_EVENTS_S:
-            self._began, self._events = now, 0
-        self._events += 1
-        most = self._most or retry_limits.PAGE_EVENTS
-        if self._events == most + 1:
-            what = self._what.format(most=most)
-            self._end(f"the page {what} within {retry_limits.PAGE_EVENTS_S:.0f} s and was ended")
+        self._latest.append(time.monotonic())
+        over = len(self._latest) > self._most and self._latest[-1] - self._latest[0] <= self._within_s
+        if over and not self._too_many:
+            self._too_many = True
+            what = self._what.format(most=self._most)
+            self._end(f"the page {what} within {self._within_s:.0f} s and was ended")
 
 
 def _cancel(task: asyncio.Task[None], _page: Page) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 import subprocess
 from pathlib import Path
 
@@ -11,8 +12,9 @@ from tests.support import warm
 MOST_RESIDENT_KB = 1_000_000
 MOST_SECONDS = 10.0
 """Processor time, which does not depend on what else the machine does."""
-LONGEST_S = 110
-"""Until a command is killed."""
+LONGEST_S = 900
+"""Until a command that waits is killed: one that computes is ended by its processor time (`measured_command`), however long a busy machine
+takes for that."""
 LONGEST_LINE = 2_000
 
 
@@ -23,9 +25,8 @@ def run_bounded(command: tuple[str, ...], folder: Path) -> subprocess.CompletedP
         env={"PERIPLUS_DATA_DIR": str(folder / "data"), "COLUMNS": "200", "NO_COLOR": "1"}, timeout=LONGEST_S,
     )  # fmt: skip
     said = done.stderr + done.stdout
-    assert done.returncode >= 0, (
-        f"ended by signal {-done.returncode}: after {LONGEST_S} s by us, if the machine gave it too little time"
-    )
+    assert done.returncode != -signal.SIGXCPU, "it computes without end"
+    assert done.returncode >= 0, f"ended by signal {-done.returncode}: SIGKILL is ours, after {LONGEST_S} s"
     # A requirement that can be read is verified: the site cannot be reached, which is a result.
     assert done.returncode in ((0, 1, 2) if command[0] == "verify" else (0, 2)), said[-3_000:]
     for forbidden in ("Traceback", "internal error", "Fatal Python error"):

@@ -8,6 +8,9 @@ from pathlib import Path
 
 from periplus.cli import main
 
+MOST_SECONDS = 60
+"""Processor time, far beyond what is allowed, after which this process is ended."""
+
 
 def _seconds() -> float:
     """Processor time of this process and its children that have ended."""
@@ -27,6 +30,8 @@ def _peak_kb() -> int:
 
 if __name__ == "__main__":
     begun = _seconds()
+    most = int(begun) + MOST_SECONDS
+    resource.setrlimit(resource.RLIMIT_CPU, (most, most + 1))
     try:
         main()
     finally:

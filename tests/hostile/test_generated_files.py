@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
-from tests.hostile.bounded_commands import run_bounded
+from tests.hostile.bounded_commands import LONGEST_S, run_bounded
 from tests.hostile.generated_files import FORMATS
 from tests.hostile.hostile_files import place, write_made
 from tests.support.rotation import SEED, rotating
@@ -46,13 +46,14 @@ def test_a_whole_run_reads_hundreds_of_different_files():
 
 
 @pytest.mark.always
+@pytest.mark.timeout(FEW * LONGEST_S)
 @pytest.mark.parametrize("name", rotating("hostile formats", sorted(FORMATS), SAMPLE))
 def test_a_few_files_of_a_format_are_used_or_refused(name):
     read_files(name, FEW)
 
 
 @pytest.mark.nightly
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(MANY * LONGEST_S)
 @pytest.mark.parametrize("name", sorted(FORMATS))
 def test_many_files_of_a_format_are(name):
     read_files(name, MANY)

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.hostile.bounded_commands import run_bounded
+from tests.hostile.bounded_commands import LONGEST_S, run_bounded
 from tests.hostile.generated_files import SIDE
 from tests.hostile.hostile_files import FILES, write
 
-pytestmark = pytest.mark.sampled(0.25)
+pytestmark = [pytest.mark.sampled(0.25), pytest.mark.timeout(LONGEST_S + 60)]
 
 SMALL_FILE = 2_000_000
 """Bytes. The files are small; what they become is not."""

@@ -160,6 +160,41 @@ async def test_a_page_that_floods_the_driver_with_events_is_ended(page, monkeypa
             await _act_and_look(watched, "click", selector=css("#go"))
 
 
+SENDS = {
+    "beacons": "navigator.sendBeacon('/b', 'x')",
+    "fetches": "fetch('/b', {method: 'POST'}).catch(() => {})",
+    "xhrs": "{ const asks = new XMLHttpRequest(); asks.open('GET', '/' + n); asks.send() }",
+    "images": "new Image().src = '/' + Math.random()",
+    "of a worker": "window.sends ||= new Worker(`data:text/javascript,setInterval(() => fetch('${location.origin}/').catch(() => 0))`)",
+}
+
+
+@pytest.mark.parametrize("sends", SENDS.values(), ids=SENDS)
+async def test_a_page_that_sends_without_end_is_ended(page, monkeypatch, sends):
+    """Long before it has sent so much that the driver is full: each request takes its time in the page, the browser and the driver."""
+    monkeypatch.setattr(retry_limits, "PAGE_REQUESTS", 60)
+    async with _open_watched(page) as watched:
+        every = f"setInterval(() => {{ for (let n = 0; n < 9; n++) {sends} }}, 9)"
+        await show(watched, f'<button id=go onclick="{every}">Go</button>', "/sends")
+        with pytest.raises(PageError, match="more than 60 requests for other things than parts of documents"):
+            await _act_and_look(watched, "click", selector=css("#go"))
+
+
+async def test_parts_of_a_document_may_be_many(page, monkeypatch):
+    """A development server sends each module alone."""
+    monkeypatch.setattr(retry_limits, "PAGE_REQUESTS", 20)
+    modules = "".join(f"<script src=/{n}.js></script>" for n in range(50))
+    with running_site(
+        lambda asked: Answered(
+            modules if asked.path == "/" else "", kind="text/html" if asked.path == "/" else "text/javascript"
+        )
+    ) as site:
+        async with _open_watched(page) as watched:
+            await watched.goto(site.base)
+            assert await watched.evaluate("document.scripts.length") == 50
+            assert read_end_reason(watched) is None
+
+
 LINES = {
     "of the page": "setInterval(() => console.log('x'), 9)",
     "of a worker": "new Worker('data:text/javascript,setInterval(() => console.log(1), 9)')",
@@ -311,6 +346,22 @@ def test_lines_are_counted_by_the_clock_of_the_browser(monkeypatch):
     for n in range(6):
         quick.note_line(SimpleNamespace(timestamp=1000.0 + n, text="x"))
     assert len(ended) == 1
+
+
+def test_events_are_counted_within_any_such_time(monkeypatch):
+    """Not from a beginning on: else a page could send nearly twice as many."""
+    times = iter((0.0, 9.0, 9.5, 11.0, 0.0, 9.0, 9.5, 9.7, 9.9, 19.0))
+    monkeypatch.setattr(page_watchdog, "time", SimpleNamespace(monotonic=lambda: next(times)))
+    ended: list[str] = []
+    slow, quick = (page_watchdog._EventCount(ended.append, 3, within_s=10.0) for _ in range(2))
+    for _ in range(4):
+        slow.note(None)
+    assert ended == []
+    for _ in range(6):
+        quick.note(None)
+    assert ended == [
+        "the page sent more than 3 events (errors, requests, frames, sockets, messages, workers, downloads) within 10 s and was ended"
+    ]
 
 
 async def test_what_waits_for_a_page_ends_with_it_while_the_driver_is_busy(watched):
