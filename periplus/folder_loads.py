@@ -109,8 +109,9 @@ class FolderLoad:
 
 def _build_validators(files: Sequence[str]) -> None:
     """Build what checks the documents of these files, once: here, where the stored ones are read, and not in the child, which inherits it."""
-    for kind in {kind_of_place(Path(name)) for name in files} & MODELS.keys():
-        MODELS[kind].model_rebuild()
+    for kind in {kind_of_place(Path(name)) for name in files}:
+        if kind is not None:
+            MODELS[kind].model_rebuild()
 
 
 def _look(folder: Path) -> FileStates:
