@@ -5,7 +5,7 @@
 Each part is kept in `out/bench/workers.json`: an interrupted measurement goes on. A job computes for 5 ms and waits for 95 ms, as a
 run waits for its browser: two processes are compared by the clock, in turns. The 64 workers, their scheduler and the command are one
 process here, over TCP: its CPU time per job, whose own work is to wait, is the whole overhead. A worker is killed by cutting its
-connection, with a job under way.
+connection, with a job under way. Dask has the settings of `--workers processes:N`.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ import statistics
 import sys
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
+import dask
 from distributed import LocalCluster
 
 from benchmarks.figures import Figures
@@ -45,14 +46,17 @@ async def opened(workers: int, *, processes: bool) -> AsyncIterator[tuple[Fleet,
     cluster_fleet.CONNECT_S = PATIENCE_S
     preload = {"preload": "benchmarks.simulated_jobs", "death_timeout": PATIENCE_S} if processes else {}
     register()
-    async with (
-        LocalCluster(
-            n_workers=workers, threads_per_worker=1, processes=processes, host="127.0.0.1", scheduler_port=0, protocol="tcp",
-            dashboard_address="127.0.0.1:0", worker_dashboard_address="127.0.0.1:0", asynchronous=True, memory_limit=0,
-            silence_logs=logging.CRITICAL, **preload,
-        ) as cluster,
-        open_fleet(WorkerSelection("cluster", address=cluster.scheduler_address)) as fleet,
-    ):  # fmt: skip
+    async with AsyncExitStack() as stack:
+        stack.enter_context(dask.config.set(cluster_fleet.WORKERS_HERE))
+        cluster = await stack.enter_async_context(
+            LocalCluster(
+                n_workers=workers, threads_per_worker=1, processes=processes, host="127.0.0.1", scheduler_port=0, protocol="tcp",
+                dashboard_address="127.0.0.1:0", worker_dashboard_address="127.0.0.1:0", asynchronous=True, memory_limit=0,
+                silence_logs=logging.CRITICAL, **preload,
+            )
+        )  # fmt: skip
+        selection = WorkerSelection("cluster", address=cluster.scheduler_address)
+        fleet = await stack.enter_async_context(open_fleet(selection))
         await fleet_client(fleet).wait_for_workers(workers, timeout=PATIENCE_S)
         yield fleet, cluster
 

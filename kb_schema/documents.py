@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, get_args
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
-from rapidfuzz import fuzz, process
 
 from kb_schema.action_documents import Action
 from kb_schema.base import Document, split_reference
@@ -220,6 +219,8 @@ def did_you_mean(
     word: str, known: Iterator[str] | Sequence[str] | Mapping[str, Any], *, close: float = _CLOSE
 ) -> str | None:
     """Return `did you mean "x"?`, or None if no known word is as similar as `close` (0-100)."""
+    from rapidfuzz import fuzz, process  # noqa: PLC0415 - decision 0140
+
     found = process.extractOne(word, list(known), scorer=fuzz.ratio, score_cutoff=close)
     return f'did you mean "{found[0]}"?' if found else None
 

@@ -47,9 +47,11 @@ def may_mention_secret(model: BaseModel) -> bool:
         return True
 
 
-def is_text_without_secrets(text: str) -> bool:
-    """Return whether no string of a JSON text can contain `{secret:NAME}`; an escaped character may be any."""
-    return "{secret:" not in text and "\\u" not in text
+def is_stored_without_secrets(stored: str | bytes) -> bool:
+    """Return whether no string of a stored record, JSON text or BSON, can contain `{secret:NAME}`; an escaped character may be any."""
+    if isinstance(stored, bytes):
+        return b"{secret:" not in stored and b"\\u" not in stored
+    return "{secret:" not in stored and "\\u" not in stored
 
 
 def find_misplaced_secrets(value: Any, path: str = "$") -> Iterator[MisplacedSecret]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from kb_schema import KnowledgeBase, Problem
 from kb_schema.collection_pause import paused_collection
+from kb_schema.secret_placement import is_stored_without_secrets
 from kb_store.errors import GenerationGone, NoSuchWebsite, StoreCorrupt
 from kb_store.knowledge_loader import check_whole
 from kb_store.knowledge_records import GRAPH_ONLY_KINDS, VERTEX_KINDS, KnowledgeRecord
@@ -136,4 +137,4 @@ def _add_raw(parsing: RecordParser, reader: RawReader, kind: str, raw: Sequence[
     """Add the records of a kind; of an edge, too, only the id and the body are needed."""
     for each in raw:
         local_id, body = reader.split(each)
-        parsing.add(KnowledgeRecord(kind, local_id, body))
+        parsing.add(KnowledgeRecord(kind, local_id, body), without_secrets=is_stored_without_secrets(each))

@@ -8,13 +8,11 @@ from typing import Any
 from kb_schema import KnowledgeBase, KnowledgeError, Problem, SourcedDocument, assemble
 from kb_schema.base import Document
 from kb_schema.errors import Severity
-from kb_schema.secret_placement import is_text_without_secrets
 from kb_store.errors import StoreCorrupt
 from kb_store.knowledge_records import (
     EDGE_KINDS,
     EdgeRecord,
     KnowledgeRecord,
-    StoredBody,
     from_body,
     from_record,
 )
@@ -34,8 +32,8 @@ class RecordParser:
         self._websites: list[AnyRecord] = []
         self._without_secrets: set[tuple[str, str]] = set()
 
-    def add(self, record: AnyRecord) -> None:
-        """Add a record; its problems are reported at the end."""
+    def add(self, record: AnyRecord, *, without_secrets: bool = False) -> None:
+        """Add a record; its problems are reported at the end. `without_secrets`: it was seen to have no `{secret:`."""
         if record.kind == _WEBSITE:
             self._websites.append(record)
         try:
@@ -50,7 +48,7 @@ class RecordParser:
             self._problems.append(Problem(message, source=f"{record.kind}/{record.local_id}", fix=fix))
             return
         self._parsed[stored] = document
-        if isinstance(record.body, StoredBody) and is_text_without_secrets(record.body.text):
+        if without_secrets:
             self._without_secrets.add(key)
 
     def assembled(self) -> KnowledgeBase:

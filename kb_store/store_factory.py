@@ -13,7 +13,6 @@ from kb_store.runs.audited_runs import AuditedRuns
 from kb_store.sqlite import SqliteDatabase, SqliteDocumentStore, SqliteGraphStore
 from kb_store.sqlite.learned_store import SqliteLearnedStore
 from kb_store.sqlite.proposal_store import SqliteProposalStore
-from kb_store.sqlite.run_store import SqliteRunStore
 
 if TYPE_CHECKING:
     from kb_store.graph_queries import GraphQueries
@@ -134,6 +133,8 @@ async def open_runs(
 def choose_runs(data_dir: Path, mongodb_url: str | None = None) -> RunStore:
     """Return the configured run store, not prepared. The caller closes it."""
     if mongodb_url is None:
+        from kb_store.sqlite.run_store import SqliteRunStore  # noqa: PLC0415 - decision 0140
+
         return SqliteRunStore(SqliteDatabase(data_dir / "knowledge.sqlite3"))
     try:
         from kb_store.mongodb.connection import MongoConnection  # noqa: PLC0415 - an extra

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kb_schema import KnowledgeBase, KnowledgeError, Problem, SourcedDocument
+from kb_schema import MODELS, KnowledgeBase, KnowledgeError, Problem, SourcedDocument
 from kb_store import LoadReport, Stores
 from kb_store.changed_load import MOST_CHANGED, load_changes
 from kb_store.ports import Generation
-from loaders.files.folder_reader import read_files
+from loaders.files.folder_reader import kind_of_place, read_files
 from loaders.files.folder_record import (
     FileStates,
     FolderRecord,
@@ -64,6 +64,7 @@ class FolderLoad:
         digests: dict[str, str] = {}
         try:
             if files:
+                _build_validators(files)
                 documents, digests = read_foreign(self._folder, budget, read_files, self._folder, files)
         except KnowledgeError:  # the whole load reports it, with every other problem
             return None
@@ -75,8 +76,8 @@ class FolderLoad:
         base = await stores.documents.active(record.website_id)
         if base is None or _stamp(base) != record.stamp:
             return None
-        proposals = await stores.proposals.proposals(record.website_id)
-        if any(each.status in ("accepted", "proposed") for each in proposals):
+        proposals = await stores.proposals.counts(record.website_id)
+        if proposals.get("accepted") or proposals.get("proposed"):
             return None
         before = record.keys_of((*changed.files, *changed.gone))
         now = [each.document for each in changed.documents]
@@ -87,7 +88,7 @@ class FolderLoad:
                 key = f"{each.document.kind}/{each.document.local_id}"
                 keys[file_of(each.source or "")].append(key)
             stamp = await _stamp_of(stores, report)
-            self._records.keep(record.after(self._states, keys, changed.digests, stamp))
+            self._records.keep(record.after(self._states, changed.gone, keys, changed.digests, stamp))
         return report
 
     async def record_whole(
@@ -106,11 +107,18 @@ class FolderLoad:
         self._records.keep(record_load(knowledge, self._states, digests, stamp, warnings))
 
 
+def _build_validators(files: Sequence[str]) -> None:
+    """Build what checks the documents of these files, once: here, where the stored ones are read, and not in the child, which inherits it."""
+    for kind in {kind_of_place(Path(name)) for name in files}:
+        if kind is not None:
+            MODELS[kind].model_rebuild()
+
+
 def _look(folder: Path) -> FileStates:
     try:
         return list_file_states(folder)
     except OSError:  # reading it says why
-        return {}
+        return []
 
 
 async def _stamp_of(stores: Stores, report: LoadReport) -> str:

@@ -1,6 +1,6 @@
 """What a folder's files were when it was loaded: a record beside the store, by which the next load finds what changed.
 
-    FOLDER/DIGEST.loaded     a line of JSON (`_Head`), then a line per file: path, tab, state, tab, digest, tab, keys of its documents
+    FOLDER/DIGEST.loaded     a line of JSON, then a line per file: path, tab, state; then one again: path, tab, digest, tab, keys of its documents
 
 A file counts as unchanged if its size, times of change and inode are the recorded ones, as in git, or else if its content is: a folder may
 have been written again, and a file that was changed so shortly before it was looked at that a later change could have the same time has no
@@ -29,18 +29,21 @@ from loaders.files.yaml_files import MAX_BYTES, digest_of
 
 UNSURE_SECONDS = 2.0
 """A file changed later than this before it was looked at may change again within the same tick of the file system's clock."""
-_UNSURE = "?"
 _PROGRAM = ("kb_schema", "kb_store", "loaders")
 """Packages whose code decides what is valid and what is stored."""
 
-FileStates = Mapping[str, str]
-"""Path below the folder, with `/` -> size, times and inode; `?` if the file changed just now."""
+FileStates = Sequence[str]
+"""A line per file: path below the folder, with `/`; tab; size, times and inode. Whole lines are compared, which takes least for many.
+
+If the file changed just now, a time stands for its state, which no other look has.
+"""
 
 
-def list_file_states(folder: Path) -> dict[str, str]:
+def list_file_states(folder: Path) -> list[str]:
     """Return the states of the files that a load reads (`folder_reader.knowledge_files`). Raises `OSError`."""
-    unsure = time.time_ns() - int(UNSURE_SECONDS * 1e9)
-    found: dict[str, str] = {}
+    now = time.time_ns()
+    unsure = now - int(UNSURE_SECONDS * 1e9)
+    found: list[str] = []
     todo = [("", os.fspath(folder))]
     for above, place in todo:  # grows meanwhile
         with os.scandir(place) as entries:
@@ -52,8 +55,8 @@ def list_file_states(folder: Path) -> dict[str, str]:
                     stat = entry.stat()
                     modified, changed = stat.st_mtime_ns, stat.st_ctime_ns
                     sure = modified < unsure and changed < unsure
-                    state = f"{stat.st_size} {modified} {changed} {stat.st_ino}" if sure else _UNSURE
-                    found[above + name] = state
+                    state = f"{stat.st_size} {modified} {changed} {stat.st_ino}" if sure else f"? {now}"
+                    found.append(f"{above}{name}\t{state}")
                 elif entry.is_dir(follow_symlinks=False):
                     todo.append((f"{above}{name}/", entry.path))
     return found
@@ -67,46 +70,44 @@ class FolderRecord:
     stamp: str
     """Number and time of the generation that was loaded: a database that was restored may use a number again."""
     warnings: tuple[Problem, ...]
-    files: Mapping[str, tuple[str, str, str]] = field(default_factory=dict)
-    """Path -> state, digest, and the keys of its documents as `kind/id`, with spaces between."""
+    states: FileStates = ()
+    contents: Mapping[str, str] = field(default_factory=dict)
+    """Path -> digest, tab, and the keys of its documents as `kind/id`, with spaces between."""
 
     def changed(self, folder: Path, states: FileStates, most: int) -> tuple[list[str], list[str]]:
         """Return the files to be read now, and those that are gone; if there are more than `most` of them, some. Raises `OSError`."""
-        gone = [name for name in self.files if name not in states]
+        now, then = set(states), set(self.states)
+        other = sorted(map(_path_of, now - then))
+        gone = sorted({_path_of(line) for line in then - now}.difference(other))
         read: list[str] = []
         if len(gone) <= most:
-            for name, state in states.items():
-                known = self.files.get(name)
-                if known is not None and known[0] == state != _UNSURE:
-                    continue
-                if known is None or not _has_content(folder / name, known[1]):
+            for name in other:
+                digest = self.contents.get(name, "").partition("\t")[0]
+                if not digest or not _has_content(folder / name, digest):
                     read.append(name)
                     if len(read) > most:
                         break
-        return sorted(read), gone
+        return read, gone
 
     def keys_of(self, names: Iterable[str]) -> set[tuple[str, str]]:
         """Return kind and id of the documents that these files had."""
-        found = (
-            key.partition("/") for name in names if name in self.files for key in self.files[name][2].split()
-        )
+        keys = (self.contents.get(name, "").partition("\t")[2].split() for name in names)
+        found = (key.partition("/") for own in keys for key in own)
         return {(kind, local_id) for kind, _, local_id in found}
 
     def after(
         self,
         states: FileStates,
+        gone: Iterable[str],
         keys: Mapping[str, Sequence[str]],
         digests: Mapping[str, str],
         stamp: str,
     ) -> FolderRecord:
-        """Return the record of the next generation; `keys` and `digests` have those of the files that were read."""
-        files = {
-            name: (state, digests[name], " ".join(keys[name]))
-            if name in keys
-            else (state, *self.files[name][1:])
-            for name, state in states.items()
-        }
-        return FolderRecord(self.website_id, stamp, self.warnings, files)
+        """Return the record of the next generation, without the files that are `gone`; `keys` and `digests` have those of the files that were read."""
+        contents = {**self.contents, **{name: _content(digests[name], own) for name, own in keys.items()}}
+        for name in gone:
+            contents.pop(name, None)
+        return FolderRecord(self.website_id, stamp, self.warnings, states, contents)
 
 
 def record_load(
@@ -120,10 +121,16 @@ def record_load(
     keys: dict[str, list[str]] = {}
     for (kind, local_id), source in knowledge.sources.items():
         keys.setdefault(file_of(source), []).append(f"{kind}/{local_id}")
-    files = {
-        name: (state, digests.get(name, ""), " ".join(keys.get(name, ()))) for name, state in states.items()
-    }
-    return FolderRecord(knowledge.website.website_id, stamp, warnings, files)
+    contents = {name: _content(digests.get(name, ""), keys.get(name, ())) for name in map(_path_of, states)}
+    return FolderRecord(knowledge.website.website_id, stamp, warnings, states, contents)
+
+
+def _path_of(line: str) -> str:
+    return line.partition("\t")[0]
+
+
+def _content(digest: str, keys: Iterable[str]) -> str:
+    return f"{digest}\t{' '.join(keys)}"
 
 
 def _has_content(file: Path, digest: str) -> bool:
@@ -147,18 +154,17 @@ class FolderRecords:
     def find(self) -> FolderRecord | None:
         """Return the record; None if there is none, or one of other code, or a damaged one."""
         try:
-            head, *lines = self._path.read_text(encoding="utf-8", errors="surrogateescape").split("\n")
+            text = self._path.read_text(encoding="utf-8", errors="surrogateescape")
+            head, *lines = text.split("\n")
             found: dict[str, Any] = json.loads(head)
-            if found["program"] != program_mark(_PROGRAM) or found["files"] != len(lines):
+            number = found["files"]
+            if found["program"] != program_mark(_PROGRAM) or not _has_lines(text, number):
                 return None
-            files = {
-                name: (state, digest, keys)
-                for name, state, digest, keys in (line.split("\t") for line in lines)
-            }
+            contents = {name: rest for name, _, rest in (line.partition("\t") for line in lines[number:])}
             warnings = tuple(
                 Problem(**{**each, "severity": Severity(each["severity"])}) for each in found["warnings"]
             )
-            return FolderRecord(found["website_id"], found["stamp"], warnings, files)
+            return FolderRecord(found["website_id"], found["stamp"], warnings, lines[:number], contents)
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
@@ -168,21 +174,20 @@ class FolderRecords:
             "website_id": record.website_id,
             "stamp": record.stamp,
             "program": program_mark(_PROGRAM),
-            "files": len(record.files),
+            "files": len(record.states),
             "warnings": [
                 {name: getattr(each, name) for name in ("message", "path", "document", "source", "fix", "rule", "severity")}
                 for each in record.warnings
             ],
         }  # fmt: skip
-        lines = (f"{name}\t{state}\t{digest}\t{keys}" for name, (state, digest, keys) in record.files.items())
-        if any("\n" in name or "\t" in name for name in record.files):
+        text = "\n".join((json.dumps(head), *record.states, *map("\t".join, record.contents.items())))
+        if not _has_lines(text, len(record.states)):  # the name of a file has a tab or a line break
             self.forget()
             return
         fresh = self._path.with_suffix(f".{os.getpid()}.new")
         with contextlib.suppress(OSError):
             make_owner_folder(self._path.parent)
             make_owner_file(fresh)
-            text = "\n".join((json.dumps(head), *lines))
             fresh.write_text(text, encoding="utf-8", errors="surrogateescape", newline="")
             fresh.replace(self._path)
 
@@ -190,3 +195,8 @@ class FolderRecords:
         """Delete the record."""
         with contextlib.suppress(OSError):
             self._path.unlink(missing_ok=True)
+
+
+def _has_lines(text: str, files: int) -> bool:
+    """Return whether a record has the lines of so many files."""
+    return text.count("\n") == 2 * files and text.count("\t") == 3 * files

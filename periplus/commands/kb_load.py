@@ -12,7 +12,6 @@ from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from kb_schema import KnowledgeBase, KnowledgeError, Problem
 from kb_store import LoadProgress, LoadReport, Stores, load_knowledge
@@ -161,6 +160,8 @@ async def _load(
 
 @contextmanager
 def _progress(*, quiet: bool) -> Iterator[Any]:
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415 - decision 0140
+
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),

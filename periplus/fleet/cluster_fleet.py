@@ -35,10 +35,14 @@ from periplus.fleet.workers_option import WorkerSelection
 SENDINGS = 10
 """Maximum number of times a job is sent, whether or not a worker has started it."""
 CONNECT_S = 10.0
-_HERE = {
+WORKERS_HERE = {
     "distributed.scheduler.allowed-failures": LIVES - 1,
     # Restarting a killed worker takes longer on a busy machine than Dask's default timeout.
     "distributed.deploy.lost-worker-timeout": "10 minutes",
+    # Only for Dask's dashboard: a worker looked at its threads 100 times a second, at its event loop 50 times, at its process twice.
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.system-monitor.interval": "10s",
 }
 """Dask's settings for workers of this machine."""
 _GONE = JobTrouble(
@@ -57,7 +61,7 @@ async def open_cluster_fleet(workers: WorkerSelection) -> AsyncIterator[ClusterF
     async with AsyncExitStack() as stack:
         address = workers.address
         if workers.kind == "processes":
-            stack.enter_context(dask.config.set(_HERE))
+            stack.enter_context(dask.config.set(WORKERS_HERE))
             cluster = await stack.enter_async_context(
                 LocalCluster(
                     n_workers=workers.count,

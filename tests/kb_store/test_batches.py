@@ -41,8 +41,8 @@ async def test_a_read_parses_each_record_as_it_comes(tmp_path, monkeypatch):
     most = 0
 
     class Counting(record_parser.RecordParser):
-        def add(self, record):
-            super().add(record)
+        def add(self, record, **seen):
+            super().add(record, **seen)
             waiting.discard(id(record.body))
 
     monkeypatch.setattr(knowledge_reader, "RecordParser", Counting)

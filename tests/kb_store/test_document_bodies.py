@@ -8,6 +8,7 @@ import pytest
 
 from kb_schema import KnowledgeError, parse_document
 from kb_schema.collection_pause import paused_collection
+from kb_schema.secret_placement import is_stored_without_secrets
 from kb_store.errors import StoreCorrupt, StoreTooNew
 from kb_store.knowledge_records import (
     DocumentBody,
@@ -115,8 +116,8 @@ def test_a_secret_in_stored_text_is_found_however_it_is_escaped(written):
     )
     screen = f'{{"type":"screen","schema_version":2,"website_id":"w","screen_id":"s","name":"{written}","url_patterns":["^/s$"]}}'
     parser = RecordParser("a store", "w")
-    parser.add(_record(website, "website", "w"))
-    parser.add(_record(screen))
+    for kind, local_id, text in (("website", "w", website), ("screen", "s", screen)):
+        parser.add(_record(text, kind, local_id), without_secrets=is_stored_without_secrets(text))
     with pytest.raises(StoreCorrupt) as refused:
         parser.assembled()
     assert [each.rule for each in refused.value.problems] == ["secret-placeholders"]

@@ -191,6 +191,7 @@ OF_OTHER_COMMANDS = (
 BESIDE_A_LOAD = (
     *("jinja2", "langgraph", "mcp", "mcp_server", "networkx", "playwright", "web_pages"),
     *("agent.execution", "agent.verification", "loaders.bridges", "loaders.diffs", "periplus.commands.kb_"),
+    *("kb_store.sqlite.run_store", "rapidfuzz"),
 )
 """What `kb load` may not import; `periplus.commands.kb_load` alone is its own."""
 OF_RUNS = (

@@ -19,7 +19,6 @@ from agent.dangers.danger_words import (
     list_harms_in_dialog,
     list_named_words,
 )
-from agent.sentences.goal_sentences import list_base_forms
 from kb_schema.explorations import Danger
 from kb_schema.screens import UIElement
 
@@ -45,6 +44,8 @@ def list_deeds(element: UIElement | None) -> frozenset[Danger] | None:
 
 def list_harms_of_question(text: str) -> frozenset[Danger]:
     """Return every harm that a question tells, also in the passive: "will be deleted"."""
+    from agent.sentences.goal_sentences import list_base_forms  # noqa: PLC0415 - decision 0140
+
     words = [word.strip(".,;:!?") for word in text.split()]
     paid: frozenset[Danger] = frozenset({"pays"}) if _MONEY.search(text) else frozenset()
     return paid.union(

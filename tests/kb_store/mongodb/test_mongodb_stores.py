@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 
 import pymongo
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from pymongo.errors import OperationFailure, WriteError
 
 from kb_schema import MODELS
+from kb_schema.rules import secret_placeholders
 from kb_store import (
     StoreError,
     Stores,
@@ -36,6 +38,8 @@ from kb_store.store_setup import initialise
 from tests.kb_store.sample_knowledge import knowledge_of, version_of
 
 pytestmark = pytest.mark.mongodb
+_SCREEN = {"type": "screen", "schema_version": 2, "website_id": "shop", "screen_id": "bare"}
+_ESCAPED_SECRET = json.dumps({**_SCREEN, "name": "{secret:PIN}"}).replace("{secret", "\\u007bsecret")
 
 
 @pytest.fixture
@@ -81,6 +85,31 @@ async def test_a_hand_may_edit_a_document_to_something_valid(stores, raw):
     await raw.screens.update_one({"_id.local_id": "bare"}, {"$set": {"body.name": "Renamed"}})
     knowledge, _ = await read_knowledge(stores.documents, stores.graph, "shop")
     assert knowledge.screens["bare"].name == "Renamed"
+
+
+@pytest.mark.parametrize(
+    "field",
+    [{"body": {**_SCREEN, "name": "{secret:PIN}"}}, {"text": _ESCAPED_SECRET}],
+    ids=["native", "text"],
+)
+async def test_a_secret_that_a_hand_wrote_into_a_document_is_found(stores, raw, field):
+    await load_knowledge(stores.documents, stores.graph, knowledge_of())
+    found = await raw.screens.find_one({"_id.local_id": "bare"})
+    await raw.screens.replace_one({"_id": found["_id"]}, {"_id": found["_id"], **field})
+    with pytest.raises(StoreError) as refused:
+        await read_knowledge(stores.documents, stores.graph, "shop")
+    assert [each.rule for each in refused.value.problems] == ["secret-placeholders"]
+
+
+async def test_for_secrets_a_read_looks_at_stored_records_and_writes_no_document_as_text(stores, monkeypatch):
+    await load_knowledge(stores.documents, stores.graph, knowledge_of())
+
+    def written(document):
+        raise AssertionError(document)
+
+    monkeypatch.setattr(secret_placeholders, "may_mention_secret", written)
+    knowledge, _ = await read_knowledge(stores.documents, stores.graph, "shop")
+    assert version_of(knowledge)
 
 
 async def test_all_kinds_are_stored_as_documents_that_can_be_queried(stores, raw):

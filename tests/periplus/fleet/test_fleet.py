@@ -71,6 +71,16 @@ async def test_once_it_is_stopped_nothing_begins(workers):
         assert told.value.trouble.kind == "stopped"
 
 
+async def test_workers_of_this_machine_keep_no_profiles_of_themselves():
+    def list_looks(dask_worker):
+        return {name: each.callback_time for name, each in dask_worker.periodic_callbacks.items()}
+
+    async with open_fleet(parse_workers("processes:1")) as opened:
+        (looks,) = (await opened._client.run(list_looks)).values()
+    assert looks.keys() & {"profile", "profile-cycle"} == set()
+    assert (looks["tick"], looks["monitor"]) == (1_000, 10_000)
+
+
 @pytest.mark.nightly
 async def test_ctrl_c_in_the_terminal_is_for_the_command_and_not_for_its_workers():
     async with open_fleet(parse_workers("processes:1")) as opened:
