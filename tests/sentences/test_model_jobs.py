@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+from dataclasses import replace
+
 import pytest
 from rich.console import Console
 
 from tests.sentences.model_job_figures import JobRun, format_costs, read_runs, summarize
-from tests.sentences.model_jobs import judge_doings, judge_run, measure_jobs, read_word_jobs
+from tests.sentences.model_jobs import (
+    WordJobMeasurement,
+    judge_doings,
+    judge_run,
+    measure_jobs,
+    read_word_jobs,
+)
 from tests.support.demonstrated_models import ShownStep, find_control
 from tests.support.rotation import rotating
 
@@ -81,6 +90,31 @@ def test_there_are_twenty_jobs_on_three_applications():
     words = read_word_jobs()
     assert len(words) == 20
     assert len({each.application.name for each in words}) == 3
+
+
+async def test_a_run_is_kept_when_the_job_is_cut_off_after_it_and_is_not_repeated(tmp_path, monkeypatch):
+    word = next(each for each in read_word_jobs() if each.job.name == "create_agent")
+    word = replace(word, application=replace(word.application, start=lambda _folder: nullcontext(None)))
+    file, begun = tmp_path / "jobs.jsonl", []
+
+    async def show(*_args):
+        return [], [None]
+
+    async def teach(*_args):
+        begun.append("taught")
+        return JobRun("spadeworks", "create_agent", "taught", "right", 0)
+
+    async def run_once(*args):
+        begun.append(args[-1])
+        raise InterruptedError
+
+    for name, stub in (("_show", show), ("_teach", teach), ("_run_once", run_once)):
+        monkeypatch.setattr(WordJobMeasurement, name, stub)
+    for _ in range(2):
+        with pytest.raises(InterruptedError):
+            await measure_jobs([word], ("taught", "again", "mediocre"), file, Console(quiet=True))
+    assert [each.kind for each in read_runs(file)] == ["taught"]
+    assert begun == ["taught", "mediocre", "mediocre"]
 
 
 @pytest.mark.sampled(0.3)
