@@ -87,7 +87,8 @@ def find_harm_in_sent(sent: SentRequest) -> Harm | None:
     if (harm := _harm_of_calls(body)) is not None or not sent.changes:
         return harm
     replaces = sent.method.upper() == "PUT"
-    return find_harm_of_objects(body.objects, replaces=replaces, tells=sought or counted) or (
+    path = urlsplit(sent.url).path
+    return find_harm_of_objects(body.objects, replaces=replaces, tells=sought or counted, path=path) or (
         None if sought else _harm_of_states(body)
     )
 
