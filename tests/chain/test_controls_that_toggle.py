@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from kb_schema.conditions import ElementVisible, WriteAccepted
+from kb_schema.conditions import ElementVisible, FieldHasValue, WriteAccepted
 from kb_schema.run_records import RunStatus
 from tests.support.small_sites import Answered, induced, ran, running_site, visiting
 
@@ -76,6 +76,76 @@ class Crew:
 
     def _control(self, name: str) -> str:
         return self.controls[name in self.followed].format(name)
+
+
+BOXES = """<script>
+const drawsAnew = DRAWS;
+document.addEventListener(drawsAnew ? 'click' : 'change', (event) => {
+  const name = event.target.dataset.box;
+  if (!name) return;
+  fetch('/follow', {method: 'POST', body: new URLSearchParams({mate: name})});
+  if (!drawsAnew) return;
+  const {checked} = event.target, box = document.createElement('input');
+  Object.assign(box, {type: 'checkbox', id: event.target.id});
+  box.dataset.box = name;
+  box.toggleAttribute('checked', checked);
+  event.target.replaceWith(box);
+});
+</script>"""
+
+
+class Boxes(Crew):
+    """Mates with a check box that saves at once. One that the page draws anew at its click has no `change`."""
+
+    def __init__(self, *, drawn_anew: bool) -> None:
+        super().__init__("", "")
+        self.script = BOXES.replace("DRAWS", json.dumps(drawn_anew))
+        self.refuses = False
+
+    def answer(self, asked):
+        if asked.method == "POST" and self.refuses:
+            return Answered("no", status=409)
+        return super().answer(asked)
+
+    def _card(self, name: str, does: str) -> str:
+        return f"<div class=card>{self._control(name)}<h3>{name}</h3><p>{does}</p></div>{self.script if name == 'Eli' else ''}"
+
+    def _control(self, name: str) -> str:
+        on = "checked" if name in self.followed else ""
+        return f"<input type=checkbox id=box-{name} data-box={name} {on}>"
+
+
+async def ticks_in_a_list(page, given, _dice):
+    await page.get_by_text("Crew", exact=True).click()
+    await page.wait_for_url("**/crew")
+    async with page.expect_response("**/follow"):
+        await page.locator(".card", has_text=given["mate"]).locator("input").click()
+
+
+@pytest.mark.parametrize("drawn_anew", [True, False])
+@pytest.mark.parametrize("on", [True, False])
+async def test_a_box_that_saves_at_once_stands_as_it_was_asked_for_and_is_not_clicked_again(
+    browser, tmp_path, drawn_anew, on
+):
+    crew, site_has = Boxes(drawn_anew=drawn_anew), {"Dee"} if on else set(MATES)
+    with running_site(crew.answer) as site:
+        found = await learn(browser, crew, site, tmp_path, ticks_in_a_list, before=site_has)
+        criteria = found.lowered.workflow.success_criteria
+        assert [type(each) for each in criteria] == [FieldHasValue]
+        (name,) = (each.name for each in found.lowered.workflow.io_spec.inputs if each.required)
+        crew.followed, site.writes[:] = set(site_has), []
+        async with visiting(browser, site, tmp_path / "stores") as session:
+            first = await ran(session, found, {name: "Eli"})
+            assert (first.status, first.evidence) == (RunStatus.SUCCESS, "verified"), first.error
+            assert ("Eli" in crew.followed) is on
+            again = await ran(session, found, {name: "Eli"})
+            assert (again.status, again.evidence) == (RunStatus.SUCCESS, "verified"), again.error
+            assert "already so" in again.hint
+            assert (len(site.writes), "Eli" in crew.followed) == (1, on)
+            crew.refuses = True
+            refused = await ran(session, found, {name: "Ada"})
+    assert not refused.complete
+    assert ("Ada" in crew.followed) is not on
 
 
 class Likes(Crew):
