@@ -61,6 +61,7 @@ from tests.support.live_spadeworks import ACCOUNT
 from tests.support.model_cassette import serve_cassette
 from tests.support.model_server import Answer, Asked, serve_model
 from tests.zoo.applications import APPLICATIONS
+from tests.zoo.registry.calibreweb import USER as CALIBREWEB_USER
 from tests.zoo.registry.roundup import USER as ROUNDUP_USER
 from tests.zoo.registry.serving import PASSWORD
 from tests.zoo.registry.trac_project import USER as TRAC_USER
@@ -77,7 +78,7 @@ STATE_LIMIT_S = 30.0
 """For the application to say its state."""
 WRONG: tuple[Outcome, ...] = ("false_success", "beside")
 """How a doing must not end, the worst first."""
-START_SCREENS = {"spadeworks": "dashboard", "roundup": "home", "trac": "home"}
+START_SCREENS = {"spadeworks": "dashboard", "roundup": "home", "trac": "home", "calibreweb": "home"}
 BENCHMARK = frozenset(name for name, each in APPLICATIONS.items() if each.make == MAKE)
 """Applications whose sentences others wrote: only measured if they are named."""
 SEEDED_BY_OPENING = BENCHMARK | {SPADEWORKS.name}
@@ -86,6 +87,7 @@ INPUTS: dict[str, Mapping[str, str]] = {
     "spadeworks": ACCOUNT,
     "roundup": {"username": ROUNDUP_USER, "password": PASSWORD},
     "trac": {"username": TRAC_USER, "password": PASSWORD},
+    "calibreweb": {"username": CALIBREWEB_USER, "password": PASSWORD},
 }
 
 

@@ -86,10 +86,10 @@ def test_each_doing_is_judged_where_the_last_state_says_nothing_of_those_before(
     assert judge_doings(grown, grown[1:], [True, True], from_seed=False) is None
 
 
-def test_there_are_twenty_jobs_on_three_applications():
+def test_there_are_twenty_jobs_on_three_applications_and_five_on_a_fourth():
     words = read_word_jobs()
-    assert len(words) == 20
-    assert len({each.application.name for each in words}) == 3
+    assert len(words) == 25
+    assert len({each.application.name for each in words}) == 4
 
 
 async def test_a_run_is_kept_when_the_job_is_cut_off_after_it_and_is_not_repeated(tmp_path, monkeypatch):
