@@ -1,6 +1,6 @@
 """Measures jobs in words with scripted models over HTTP: `python -m tests.sentences.model_jobs`.
 
-Twenty jobs on three applications (`model_jobs.yaml`). A person does each job with four sets of values, and is recorded. Then the
+Twenty-five jobs on four applications (`model_jobs.yaml`). A person does each job with four sets of values, and is recorded. Then the
 command line does it: taught by a good model with the first three (`--teach 3`), without a model with the fourth, and with the first by a
 mediocre and by a bad model. The application's own state, and the state that the person left, say how each run ended.
 

@@ -27,6 +27,7 @@ e3 button "retire" @ row pavel
 e4 button "retire" @ row oscar
 e5 combobox "Status" @ row Priority
 e6 textbox (no name) @ row Change Note
+e14 spinbutton (no name, amount)
 e7 link "A title that is very long and was therefore cut o\N{HORIZONTAL ELLIPSIS}"
 e8 clickable "AB Write something here..."
 e9 button "like post" shows 5 @ after Ada
@@ -43,6 +44,7 @@ e12 clickable "Friends" checked"""
         (ShownStep("click", "link", ("Paper jam",)), "e2"),
         (ShownStep("select_option", "combobox", ("Status",), ("Priority", "Status")), "e5"),
         (ShownStep("fill", "textbox", (), ("Change Note",)), "e6"),
+        (ShownStep("fill", "spinbutton", ()), "e14"),
         (ShownStep("click", "link", ("A title that is very long and was therefore cut off here",)), "e7"),
         (ShownStep("click", "", ("Write something here...",)), "e8"),
         (ShownStep("click", "button", ("like post", "5"), ("Bo",)), "e10"),
