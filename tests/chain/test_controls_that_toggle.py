@@ -148,6 +148,56 @@ async def test_a_box_that_saves_at_once_stands_as_it_was_asked_for_and_is_not_cl
     assert ("Ada" in crew.followed) is not on
 
 
+TIMES = ("7-before", "7-after", "14-before", "14-after")
+
+
+class Reminders(Boxes):
+    """Boxes in cards that only two words together tell apart."""
+
+    def answer(self, asked):
+        if asked.method != "POST":
+            cards = "".join(
+                f"<div class=card>{self._control(each)}<b class=when>{each.replace('-', ' day(s) ')} the due date</b><p>Sent by mail</p></div>"
+                for each in TIMES
+            )
+            return Answered(f"<body><h1>Reminders</h1>{cards}{self.script}</body>")
+        return super().answer(asked)
+
+
+async def unticks(page, given, _dice):
+    when = f"{given['days']} day(s) {given['timing']} the due date"
+    async with page.expect_response("**/follow"):
+        await page.locator(".card").filter(has=page.get_by_text(when, exact=True)).locator("input").click()
+
+
+async def test_the_box_of_a_card_that_two_values_tell_has_its_state_as_criterion(browser, tmp_path):
+    crew = Reminders(drawn_anew=True)
+
+    def prepare(_number):
+        crew.followed = set(TIMES)
+
+    shown = [
+        dict(zip(("days", "timing"), each.split("-"), strict=True)) for each in TIMES if each != "14-before"
+    ]
+    sentences = [
+        f"Disable the reminder that is configured for {each['days']} days {each['timing']} the due date"
+        for each in shown
+    ]
+    with running_site(crew.answer) as site:
+        found = await induced(
+            browser, site, tmp_path / "traces", unticks, shown, sentences=sentences, prepare=prepare
+        )
+        assert found.lowered is not None
+        criteria = found.lowered.workflow.success_criteria
+        assert [type(each) for each in criteria] == [FieldHasValue]
+        crew.followed, inputs = set(TIMES), found.lowered.workflow.io_spec.inputs
+        values = {each.name: "14" if each is inputs[0] else "before" for each in inputs}
+        async with visiting(browser, site, tmp_path / "stores") as session:
+            done = await ran(session, found, values)
+    assert (done.status, done.evidence) == (RunStatus.SUCCESS, "verified"), (values, done.error)
+    assert crew.followed == set(TIMES) - {"14-before"}
+
+
 class Likes(Crew):
     """Only the number of likes says that one was given."""
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from agent.synthesis.alignment.aligned_traces import AlignedPosition, AlignedTraceSet, RowKey
 from agent.synthesis.patterns.asked_boxes import TICKING
 from agent.synthesis.patterns.extracted_patterns import ControlState, ExtractedPatterns, ParameterizableInfo
+from agent.synthesis.patterns.input_data_values import flatten_values
 from agent.synthesis.patterns.trace_ends import list_independent_traces
 from agent.synthesis.traces.refused_steps import list_accepted_writes
 from agent.synthesis.traces.trace_pages import TracePage, TracePages
@@ -22,7 +23,7 @@ from agent.synthesis.utterances.utterance_mentions import TYPING
 from kb_schema.conditions import ElementVisible, FieldHasValue
 from kb_schema.execution_traces import ExecutionTrace, TraceStep
 from kb_schema.selectors import Selector, Strategy, TemplateStrategy, ValueStrategy
-from kb_schema.templates import is_xpath, selector_parameters, xpath_literal
+from kb_schema.templates import as_text, is_xpath, selector_parameters, xpath_literal
 from web_pages.element_tree import Element
 from web_pages.form_fields import is_toggle, value_of
 from web_pages.page_texts import squeeze, text_of
@@ -149,7 +150,7 @@ def _read_presses(
         known, after = pages.find_target(cell.step), _read_after(trace.steps, cell.step_index, pages)
         if known is None or after is None:
             return []
-        found.append(_Press(*known, after, _read_values(info, row)))
+        found.append(_Press(*known, after, _read_values(info, row, trace)))
     return found
 
 
@@ -199,12 +200,19 @@ def _read_after(steps: Sequence[TraceStep], at: int, pages: TracePages) -> Trace
     return None if following is None else pages.get(following.html_before, following.source_url)
 
 
-def _read_values(info: ParameterizableInfo | None, row: RowKey) -> dict[str, str]:
+def _read_values(info: ParameterizableInfo | None, row: RowKey, trace: ExecutionTrace) -> dict[str, str]:
+    """Return the parameters of a target in one trace; without those that are not known."""
     target = None if info is None else info.target
     if target is None:
         return {}
+    known = flatten_values(trace.input_data)
+    found = {
+        each.name: as_text(known[each.key])
+        for each in target.also
+        if each.source == "input" and each.key in known
+    }
     words = target.words.get(row)
-    return {} if words is None else {target.binding.name: words}
+    return found if words is None else {**found, target.binding.name: words}
 
 
 def _list_templates(position: AlignedPosition, info: ParameterizableInfo | None) -> list[Strategy]:
