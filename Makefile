@@ -195,9 +195,9 @@ sentences: setup-base ## how sentences are bound to tasks, without a browser
 	@$(BIN)/python -m tests.sentences.sentence_figures
 	@$(BIN)/python -m tests.sentences.benchmark_figures
 
-# `make word-jobs`: less than an hour; finished runs are kept in out/models and left out the next time.
-word-jobs: setup-base ## jobs in words with scripted models on three applications, and what they cost
-	@for each in roundup-2.6.0 trac-1.6; do bash scripts/setup.sh zoo $$each || exit 1; done
+# `make word-jobs`: an hour or two; finished runs are kept in out/models and left out the next time.
+word-jobs: setup-base ## jobs in words with scripted models on four applications, and what they cost
+	@for each in roundup-2.6.0 trac-1.6 calibreweb-0.6.27; do bash scripts/setup.sh zoo $$each || exit 1; done
 	@$(BIN)/python -m tests.sentences.model_jobs
 
 # `make word-jobs-linear-account-settings`: the sentences of WebArena-Infinity for one application, by a mediocre model; goes on where it

@@ -65,6 +65,8 @@ class AddressWords(Model):
     names_of_things: frozenset[str]
     called: DangerPhrases
     fields_that_say: frozenset[str]
+    leaving: frozenset[str]
+    left: frozenset[str]
     fields_that_say_with_a_thing: frozenset[str]
     fields_that_may_say: frozenset[str]
     fields_that_call: frozenset[str]

@@ -161,8 +161,10 @@ def read_json(text: str) -> Any:
     return None
 
 
-def find_harm_of_objects(objects: Sequence[SentObject], *, replaces: bool, tells: bool) -> Harm | None:
-    """Return the harm that one of the objects names as its operation.
+def find_harm_of_objects(
+    objects: Sequence[SentObject], *, replaces: bool, tells: bool, path: str = ""
+) -> Harm | None:
+    """Return the harm that one of the objects names as its operation. `path`: of the address that they are sent to.
 
     `replaces`: what is sent takes the place of what was there (PUT): only the outermost fields say what to do. `tells`: it is sent to
     where deeds are counted or looked for; the same holds there, but for an order that stands alone.
@@ -170,10 +172,10 @@ def find_harm_of_objects(objects: Sequence[SentObject], *, replaces: bool, tells
     for each in objects:
         outermost, within = each.depth == 1, each.depth == 2 and not each.listed
         if replaces or (tells and (each.listed or not each.ordered)):
-            harm = _harm_of_fields_that_say(each) if outermost else None
+            harm = _harm_of_fields_that_say(each, path) if outermost else None
         else:
             harm = (
-                (_harm_of_fields_that_say(each) if outermost or within else None)
+                (_harm_of_fields_that_say(each, path) if outermost or within else None)
                 or (_harm_of_operation(each) if each.is_operation else None)
                 or (_harm_of_call(each) if each.is_call else None)
                 or _harm_of_only_field(each)
@@ -211,13 +213,15 @@ def below(one: SentObject) -> SentObject:
     return replace(one, depth=one.depth + 1, listed=True)
 
 
-def _harm_of_fields_that_say(one: SentObject) -> Harm | None:
+def _harm_of_fields_that_say(one: SentObject, path: str) -> Harm | None:
     known = load_danger_words().addresses
     for name, value in one.fields:
         last = _read_last_name(name)
         if not isinstance(value, str) or len(value) > LONGEST_VALUE:
             continue
         deed: Danger | None = None
+        if last in known.fields_that_say and _changes_nothing(value, one, path):
+            continue
         if last in known.fields_that_say and not is_told(value):
             deed = find_deed_of_value(value)
             deed = deed if deed in HARM else find_deed_of_name(value, pressed=len(words(value)) == 1)
@@ -229,6 +233,16 @@ def _harm_of_fields_that_say(one: SentObject) -> Harm | None:
         if deed in HARM:
             return deed, f"{last}={value}"[:100]
     return None
+
+
+def _changes_nothing(value: str, one: SentObject, path: str) -> bool:
+    """Whether a value such as `leave` says that a thing stays as it is: it stands beside what is entered for a thing that nobody goes out of."""
+    known = load_danger_words().addresses
+    if value.casefold() not in known.leaving or one.is_operation:
+        return False
+    return known.left.isdisjoint(
+        word for text in (path, *(name for name, _ in one.fields)) for word in words(text)
+    )
 
 
 def _find_deed_of_button(name: str, value: str) -> Danger | None:

@@ -93,9 +93,9 @@ def find_harm_in_sent(sent: SentRequest) -> Harm | None:
         tuple(parse_pairs(urlsplit(sent.url).query)), form=True
     )  # `/rpc?mutation=deleteUser`
     objects = (*body.objects, below(asked_for))
-    return find_harm_of_objects(objects, replaces=replaces, tells=sought or counted) or (
-        None if sought else _harm_of_states(body)
-    )
+    return find_harm_of_objects(
+        objects, replaces=replaces, tells=sought or counted, path=urlsplit(sent.url).path
+    ) or (None if sought else _harm_of_states(body))
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from agent.page.shown_states import find_doubt
 from agent.session import elements_named
 from kb_schema import action_types
 from kb_schema.condition_evaluation import has_passed
-from kb_schema.conditions import BaseCondition, Combined, ElementVisible, OnScreen, UrlMatches
+from kb_schema.conditions import BaseCondition, Combined, ElementVisible, FieldHasValue, OnScreen, UrlMatches
 from kb_schema.probes import Verdict, VerdictStatus
 from kb_schema.screens import Affordance, UIElement
 from kb_schema.selectors import Selector
@@ -110,10 +110,13 @@ class StepConditions:
         self, conditions: Sequence[BaseCondition], step: TaskStep, values: Mapping[str, Any]
     ) -> str:
         """Return why the controls that show the state may be others than those that are meant; empty if they are these."""
-        elements = [each.element for each in conditions if isinstance(each, ElementVisible)]
+        elements = [each.element for each in conditions if isinstance(each, ElementVisible | FieldHasValue)]
         shown = [each for each in elements if isinstance(each, Selector)]
         target = step.action.target
-        waiting = target if shown and isinstance(target, Selector) else None
+        is_box = any(
+            isinstance(each, FieldHasValue) for each in conditions
+        )  # it shows the state, and is pressed
+        waiting = target if shown and isinstance(target, Selector) and not is_box else None
         try:
             return await find_doubt(self._session.page, shown, waiting, values)
         except SelectorNotFilled as exc:

@@ -25,7 +25,7 @@ from agent.errors import (
 from agent.events import StepEnded, StepStarted
 from agent.execution.call_templates import COMPOSITE_ACTIONS, fill_call, fill_conditions, is_idempotent
 from agent.execution.effects.person_handover import hand_over_before_press
-from agent.execution.effects.refusal_watch import STORED_AT_ONCE, RefusalWatch
+from agent.execution.effects.refusal_watch import STORED_AT_ONCE, RefusalWatch, RefusedChoices
 from agent.execution.effects.uncertain_effects import (
     EarlierStepsNeeded,
     UncertainEffects,
@@ -107,6 +107,7 @@ class StepRunner:
         """
         self._remedies = PreconditionRemedies(engine)
         self._conditions = StepConditions(engine)
+        self._refused_choices = RefusedChoices()
         self._missing_sign_in = MissingSignIn(engine)
         self._recoveries: WeakKeyDictionary[TaskRun, dict[str, StepRecoveries]] = WeakKeyDictionary()
         """Recoveries tried for steps that are not done yet, also after going back to an earlier step."""
@@ -247,7 +248,8 @@ class StepRunner:
         before = await self._conditions.judge_before(run, step, skip)
         if any(verdict.held for verdict in before.skip):
             return None
-        if shown := await self._conditions.find_already_done(run, step):
+        refused = self._refused_choices.has(run, step)  # then the page's own state tells nothing
+        if not refused and (shown := await self._conditions.find_already_done(run, step)):
             self._session.presses.already = True
             run.proven = True
             raise _AlreadyDone(shown)
@@ -489,7 +491,7 @@ class StepRunner:
             self._session.before_press = before
         try:
             if watch is not None:
-                await watch.raise_refusal()
+                await self._raise_refusal(run, step, watch)
             verdicts = await engine.outcomes.step(run, step, engine.resilience.policy(run))
         except StepFailed as exc:
             await engine.actions.settle(held=False)
@@ -503,6 +505,18 @@ class StepRunner:
         if watch is not None:
             await watch.raise_late_refusal(verdicts)
         return verdicts
+
+    async def _raise_refusal(self, run: TaskRun, step: TaskStep, watch: RefusalWatch) -> None:
+        """Raise `StepRefused` if the application refused the step, or refused it before and nothing was sent since."""
+        stored_at_once = step.action.canonical_type in STORED_AT_ONCE
+        try:
+            await watch.raise_refusal()
+        except StepRefused as exc:
+            if stored_at_once:
+                self._refused_choices.note(run, step, exc)
+            raise
+        if stored_at_once:
+            self._refused_choices.settle(run, step, sent=watch.sent)
 
     async def _begin_journal_entry(self, run: TaskRun, step: TaskStep) -> str | None:
         """Write the journal entry of the step, with a baseline that tells later whether it happened. Raises

@@ -560,15 +560,18 @@
     else tell("double_click", el, null, spotOn(el, event));
   }
 
-  /** A box was clicked. Where the page lets it change, `change` comes at once; else it was only clicked. */
+  /** A box was clicked. Where the page lets it change, `change` comes at once; else it was only clicked.
+   *
+   * What the page sent at the click belongs to it: its time is that of the click.
+   */
   function tick(el) {
-    const under = { el, seen: before(el) };
+    const under = { el, seen: before(el), time: clock() };
     ticking = under;
     later(() => {
       if (ticking !== under) return;
       ticking = null;
-      if (inputType(el) === "radio" && el.checked) tell("tick", el, under.seen, { checked: true });
-      else tell("click", el, under.seen);
+      if (inputType(el) === "radio" && el.checked) tell("tick", el, under.seen, { checked: true, time: under.time });
+      else tell("click", el, under.seen, { time: under.time });
     }, 0);
   }
 
@@ -755,8 +758,8 @@
     } else if (isToggle(el) && ticking?.ignored && ticking.el === el) {
       ticking = null; // it was told as a click with a key held down
     } else if (isToggle(el) && byPerson) {
-      const seen = ticking && ticking.el === el ? ticking.seen : before(el);
-      tell("tick", el, seen, { checked: el.checked });
+      const under = ticking && ticking.el === el ? ticking : { seen: before(el), time: clock() };
+      tell("tick", el, under.seen, { checked: el.checked, time: under.time });
       ticking = null;
     } else return;
     typing = latest = null;

@@ -19,6 +19,7 @@ from playwright.async_api import Page, Request, Route
 from agent.dangers.named_operations import Harm
 from agent.dangers.sent_deeds import SentRequest, find_harm_in_sent
 from agent.page.page_requests import is_page_document
+from agent.page.page_writes import watch_writes
 from agent.page.redirect_guard import ONCE_MORE, OutgoingRequest, RedirectGuard, read_body
 from agent.page.unrouted_requests import remove_unrouted
 from agent.sentence_runs.act_permissions import MAY, ActJudgement, ActPermissions
@@ -119,6 +120,9 @@ async def hold_requests(
                 return
             document = is_page_document(request)
             if hold.holds(_read(request), document=document):
+                with suppress(DriverError):  # a worker's has no page
+                    # What the page is answered in its place is no answer of the application.
+                    watch_writes(request.frame.page).on_end(request)
                 if document:
                     await route.fulfill(status=204)  # the page does not navigate
                 else:

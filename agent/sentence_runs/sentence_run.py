@@ -130,7 +130,9 @@ class SentenceRun:
                 with self._held.led_by_knowledge():
                     held, seen = await evidence.judge(self.engine)
             status = RunStatus.SUCCESS if held else RunStatus.UNVERIFIED
-            hints = [*([] if held else seen), self._held.take().reason]
+            late, asked = self._held.take(), self._asked_for
+            unanswered = "" if held or asked is None or not late.may else f"a yes is needed: {asked.reason}"
+            hints = [unanswered, *([] if held else seen), late.reason]
             hint = "; ".join(filter(None, hints)) or None
         except _Stopped as stop:
             status, error, hint = stop.status, stop.reason, stop.hint

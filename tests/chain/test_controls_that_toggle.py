@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from kb_schema.conditions import ElementVisible, WriteAccepted
+from kb_schema.conditions import ElementVisible, FieldHasValue, WriteAccepted
 from kb_schema.run_records import RunStatus
 from tests.support.small_sites import Answered, induced, ran, running_site, visiting
 
@@ -76,6 +76,126 @@ class Crew:
 
     def _control(self, name: str) -> str:
         return self.controls[name in self.followed].format(name)
+
+
+BOXES = """<script>
+const drawsAnew = DRAWS;
+document.addEventListener(drawsAnew ? 'click' : 'change', (event) => {
+  const name = event.target.dataset.box;
+  if (!name) return;
+  fetch('/follow', {method: 'POST', body: new URLSearchParams({mate: name})});
+  if (!drawsAnew) return;
+  const {checked} = event.target, box = document.createElement('input');
+  Object.assign(box, {type: 'checkbox', id: event.target.id});
+  box.dataset.box = name;
+  box.toggleAttribute('checked', checked);
+  event.target.replaceWith(box);
+});
+</script>"""
+
+
+class Boxes(Crew):
+    """Mates with a check box that saves at once. One that the page draws anew at its click has no `change`."""
+
+    def __init__(self, *, drawn_anew: bool) -> None:
+        super().__init__("", "")
+        self.script = BOXES.replace("DRAWS", json.dumps(drawn_anew))
+        self.refuses = False
+
+    def answer(self, asked):
+        if asked.method == "POST" and self.refuses:
+            return Answered("no", status=409)
+        return super().answer(asked)
+
+    def _card(self, name: str, does: str) -> str:
+        return f"<div class=card>{self._control(name)}<h3>{name}</h3><p>{does}</p></div>{self.script if name == 'Eli' else ''}"
+
+    def _control(self, name: str) -> str:
+        on = "checked" if name in self.followed else ""
+        return f"<input type=checkbox id=box-{name} data-box={name} {on}>"
+
+
+async def ticks_in_a_list(page, given, _dice):
+    await page.get_by_text("Crew", exact=True).click()
+    await page.wait_for_url("**/crew")
+    async with page.expect_response("**/follow"):
+        await page.locator(".card", has_text=given["mate"]).locator("input").click()
+
+
+@pytest.mark.parametrize("drawn_anew", [True, False])
+@pytest.mark.parametrize("on", [True, False])
+async def test_a_box_that_saves_at_once_stands_as_it_was_asked_for_and_is_not_clicked_again(
+    browser, tmp_path, drawn_anew, on
+):
+    crew, site_has = Boxes(drawn_anew=drawn_anew), {"Dee"} if on else set(MATES)
+    with running_site(crew.answer) as site:
+        found = await learn(browser, crew, site, tmp_path, ticks_in_a_list, before=site_has)
+        criteria = found.lowered.workflow.success_criteria
+        assert [type(each) for each in criteria] == [FieldHasValue]
+        (name,) = (each.name for each in found.lowered.workflow.io_spec.inputs if each.required)
+        crew.followed, site.writes[:] = set(site_has), []
+        async with visiting(browser, site, tmp_path / "stores") as session:
+            first = await ran(session, found, {name: "Eli"})
+            assert (first.status, first.evidence) == (RunStatus.SUCCESS, "verified"), first.error
+            assert ("Eli" in crew.followed) is on
+            again = await ran(session, found, {name: "Eli"})
+            assert (again.status, again.evidence) == (RunStatus.SUCCESS, "verified"), again.error
+            assert "already so" in again.hint
+            assert (len(site.writes), "Eli" in crew.followed) == (1, on)
+            crew.refuses = True
+            refused = await ran(session, found, {name: "Ada"})
+    assert not refused.complete
+    assert ("Ada" in crew.followed) is not on
+
+
+TIMES = ("7-before", "7-after", "14-before", "14-after")
+
+
+class Reminders(Boxes):
+    """Boxes in cards that only two words together tell apart."""
+
+    def answer(self, asked):
+        if asked.method != "POST":
+            cards = "".join(
+                f"<div class=card>{self._control(each)}<b class=when>{each.replace('-', ' day(s) ')} the due date</b><p>Sent by mail</p></div>"
+                for each in TIMES
+            )
+            return Answered(f"<body><h1>Reminders</h1>{cards}{self.script}</body>")
+        return super().answer(asked)
+
+
+async def unticks(page, given, _dice):
+    when = f"{given['days']} day(s) {given['timing']} the due date"
+    async with page.expect_response("**/follow"):
+        await page.locator(".card").filter(has=page.get_by_text(when, exact=True)).locator("input").click()
+
+
+async def test_the_box_of_a_card_that_two_values_tell_has_its_state_as_criterion(browser, tmp_path):
+    crew = Reminders(drawn_anew=True)
+
+    def prepare(_number):
+        crew.followed = set(TIMES)
+
+    shown = [
+        dict(zip(("days", "timing"), each.split("-"), strict=True)) for each in TIMES if each != "14-before"
+    ]
+    sentences = [
+        f"Disable the reminder that is configured for {each['days']} days {each['timing']} the due date"
+        for each in shown
+    ]
+    with running_site(crew.answer) as site:
+        found = await induced(
+            browser, site, tmp_path / "traces", unticks, shown, sentences=sentences, prepare=prepare
+        )
+        assert found.lowered is not None
+        criteria = found.lowered.workflow.success_criteria
+        assert [type(each) for each in criteria] == [FieldHasValue]
+        crew.followed, inputs = set(TIMES), found.lowered.workflow.io_spec.inputs
+        values = {each.name: "14" if each is inputs[0] else "before" for each in inputs}
+        async with visiting(browser, site, tmp_path / "stores") as session:
+            done = await ran(session, found, values)
+    assert (done.status, done.evidence) == (RunStatus.SUCCESS, "verified"), (values, done.error)
+    assert crew.followed == set(TIMES) - {"14-before"}
 
 
 class Likes(Crew):

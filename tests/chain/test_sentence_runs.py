@@ -538,6 +538,16 @@ async def test_what_a_press_sends_that_does_harm_is_held_back_whatever_the_contr
     assert len(sent) == 1
 
 
+async def test_what_was_held_back_is_nothing_that_the_application_accepted_and_the_end_says_what_needs_a_yes(
+    session,
+):
+    await add_button(session, "Next", SENDS["by a form made by the script"])
+    done = await do(session, SENTENCE, PLAN, [{"on": "Next", "action": "click"}])
+    assert done.status is RunStatus.UNVERIFIED
+    assert done.hint.startswith("a yes is needed: 'Next' would send what deletes")
+    assert session.presses.accepted == []
+
+
 async def test_what_a_press_sends_seconds_later_is_held_back_and_told_before_the_run_is_over(session):
     sent, loop, page = [], asyncio.get_running_loop(), session.page
     await page.context.route(

@@ -1,10 +1,10 @@
 """Measures jobs in words with scripted models over HTTP: `python -m tests.sentences.model_jobs`.
 
-Twenty jobs on three applications (`model_jobs.yaml`). A person does each job with four sets of values, and is recorded. Then the
+Twenty-five jobs on four applications (`model_jobs.yaml`). A person does each job with four sets of values, and is recorded. Then the
 command line does it: taught by a good model with the first three (`--teach 3`), without a model with the fourth, and with the first by a
 mediocre and by a bad model. The application's own state, and the state that the person left, say how each run ended.
 
-Each finished run is kept in out/models/jobs.jsonl and left out the next time; `--again` repeats it. Who has a key can let a real model
+Each run is kept in out/models/jobs.jsonl as it ends, and left out the next time; `--again` repeats it. Who has a key can let a real model
 do the same jobs (`--real openai:gpt-5-mini`), and keep its answers in a file that answers the same requests without a key (`--cassette`).
 """
 
@@ -18,11 +18,11 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import yaml
 from playwright.async_api import Browser
@@ -61,6 +61,7 @@ from tests.support.live_spadeworks import ACCOUNT
 from tests.support.model_cassette import serve_cassette
 from tests.support.model_server import Answer, Asked, serve_model
 from tests.zoo.applications import APPLICATIONS
+from tests.zoo.registry.calibreweb import USER as CALIBREWEB_USER
 from tests.zoo.registry.roundup import USER as ROUNDUP_USER
 from tests.zoo.registry.serving import PASSWORD
 from tests.zoo.registry.trac_project import USER as TRAC_USER
@@ -77,7 +78,7 @@ STATE_LIMIT_S = 30.0
 """For the application to say its state."""
 WRONG: tuple[Outcome, ...] = ("false_success", "beside")
 """How a doing must not end, the worst first."""
-START_SCREENS = {"spadeworks": "dashboard", "roundup": "home", "trac": "home"}
+START_SCREENS = {"spadeworks": "dashboard", "roundup": "home", "trac": "home", "calibreweb": "home"}
 BENCHMARK = frozenset(name for name, each in APPLICATIONS.items() if each.make == MAKE)
 """Applications whose sentences others wrote: only measured if they are named."""
 SEEDED_BY_OPENING = BENCHMARK | {SPADEWORKS.name}
@@ -86,6 +87,7 @@ INPUTS: dict[str, Mapping[str, str]] = {
     "spadeworks": ACCOUNT,
     "roundup": {"username": ROUNDUP_USER, "password": PASSWORD},
     "trac": {"username": TRAC_USER, "password": PASSWORD},
+    "calibreweb": {"username": CALIBREWEB_USER, "password": PASSWORD},
 }
 
 
@@ -268,20 +270,22 @@ class WordJobMeasurement:
         self._browser, self._running, self._application = browser, running, application
         self._folder, self._real = folder, real
 
-    async def measure(self, word: WordJob, kinds: Sequence[Kind]) -> list[JobRun]:
-        """Return the runs of a job, in the order of `KINDS`. `again` is only run after `taught`."""
+    async def measure(self, word: WordJob, kinds: Sequence[Kind]) -> AsyncIterator[JobRun]:
+        """Yield each run of a job as it ends, in the order of `KINDS`. `again` needs `taught`, which is then run and yielded, too."""
         folder = self._folder / word.job.name
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         instances = word.choose()
         states, known = await self._show(word, instances, folder)
-        runs: list[JobRun] = []
         if "taught" in kinds or "again" in kinds:
-            runs += await self._teach(word, instances, known, states, folder)
-        for kind, policy in (("mediocre", "mediocre"), ("bad", "bad")):
-            if kind in kinds:
-                runs.append(await self._run_once(word, instances[0], known[0], states, folder, policy))  # type: ignore[arg-type]
-        return [each for each in runs if each.kind in kinds]
+            taught = await self._teach(word, known, states, folder)
+            yield taught
+            if "again" in kinds and taught.published:
+                yield await self._do_again(word, known, states, folder)
+        policies: tuple[Literal["mediocre", "bad"], ...] = ("mediocre", "bad")
+        for policy in policies:
+            if policy in kinds:
+                yield await self._run_once(word, known[0], states, folder, policy)
 
     async def _show(
         self, word: WordJob, instances: Sequence[Instance], folder: Path
@@ -322,41 +326,38 @@ class WordJobMeasurement:
         return await read_opened_state(self._browser, self._running, word.job.start)
 
     async def _teach(
-        self,
-        word: WordJob,
-        instances: Sequence[Instance],
-        known: Sequence[KnownJob],
-        states: Sequence[Any],
-        folder: Path,
-    ) -> list[JobRun]:
-        """Teach the job, and do it once more without a model."""
+        self, word: WordJob, known: Sequence[KnownJob], states: Sequence[Any], folder: Path
+    ) -> JobRun:
         at = await self._prepare(word, folder / "good")
-        taught = await self._command(
+        return await self._command(
             word, "taught", known[0], DemonstratedModel(word.policy, known[:TAUGHT], word.job.name), at,
             states[0], states[TAUGHT], "--teach", str(TAUGHT), states=states, known_jobs=known,
         )  # fmt: skip
-        if not taught.published:
-            return [taught]
+
+    async def _do_again(
+        self, word: WordJob, known: Sequence[KnownJob], states: Sequence[Any], folder: Path
+    ) -> JobRun:
+        """Do a taught job with the values that are left, without a model."""
         model = DemonstratedModel("good", [], word.job.name)
         before = states[TAUGHT]
         if self._application.name in SEEDED_BY_OPENING:  # a sentence that is not bound opens nothing
             await self._running.reset()
             before = await self._look(word)
-        again = await self._command(word, "again", known[TAUGHT], model, at, before, states[TAUGHT + 1])
-        return [taught, again]
+        return await self._command(
+            word, "again", known[TAUGHT], model, folder / "good", before, states[TAUGHT + 1]
+        )
 
     async def _run_once(
         self,
         word: WordJob,
-        instance: Instance,
         known: KnownJob,
         states: Sequence[Any],
         folder: Path,
-        policy: Policy,
+        policy: Literal["mediocre", "bad"],
     ) -> JobRun:
         at = await self._prepare(word, folder / policy)
         model = DemonstratedModel(policy, [known], word.job.name)
-        return await self._command(word, policy, known, model, at, states[0], states[1])  # type: ignore[arg-type]
+        return await self._command(word, policy, known, model, at, states[0], states[1])
 
     async def _prepare(self, word: WordJob, folder: Path) -> Path:
         """Restore the application, and load its knowledge into an empty folder."""
@@ -452,7 +453,13 @@ async def measure_jobs(
     real: RealModel | None = None,
 ) -> None:
     """Measure what is not measured yet, application by application."""
-    known = {(each.application, each.job, each.kind) for each in read_runs(file)} if not again else set()
+    kept = read_runs(file) if not again else []
+    known = {(each.application, each.job, each.kind) for each in kept}
+    known |= {
+        (each.application, each.job, "again")
+        for each in kept
+        if each.kind == "taught" and not each.published  # so that nothing is there to be done without a model
+    }
     todo: dict[str, list[tuple[WordJob, list[Kind]]]] = {}
     for word in words:
         wanted: Sequence[Kind] = ("mediocre",) if word.once else kinds
@@ -468,15 +475,13 @@ async def measure_jobs(
                 measurement = WordJobMeasurement(browser, running, application, folder, real)
                 for word, left in each:
                     try:
-                        runs = await measurement.measure(word, left)
+                        async for run in measurement.measure(word, left):
+                            keep_runs(file, [run])
+                            console.print(format_run(run), markup=False, highlight=False, soft_wrap=True)
                     except PlaywrightError as exc:  # on a machine that is too busy
                         console.print(
                             f"{word.job.name}: the person could not do it: {exc.message.splitlines()[0]}"
                         )
-                        continue
-                    keep_runs(file, runs)
-                    for run in runs:
-                        console.print(format_run(run), markup=False, highlight=False, soft_wrap=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

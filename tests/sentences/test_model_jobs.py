@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+from dataclasses import replace
+
 import pytest
 from rich.console import Console
 
 from tests.sentences.model_job_figures import JobRun, format_costs, read_runs, summarize
-from tests.sentences.model_jobs import judge_doings, judge_run, measure_jobs, read_word_jobs
+from tests.sentences.model_jobs import (
+    WordJobMeasurement,
+    judge_doings,
+    judge_run,
+    measure_jobs,
+    read_word_jobs,
+)
 from tests.support.demonstrated_models import ShownStep, find_control
 from tests.support.rotation import rotating
 
@@ -18,6 +27,7 @@ e3 button "retire" @ row pavel
 e4 button "retire" @ row oscar
 e5 combobox "Status" @ row Priority
 e6 textbox (no name) @ row Change Note
+e14 spinbutton (no name, amount)
 e7 link "A title that is very long and was therefore cut o\N{HORIZONTAL ELLIPSIS}"
 e8 clickable "AB Write something here..."
 e9 button "like post" shows 5 @ after Ada
@@ -34,6 +44,7 @@ e12 clickable "Friends" checked"""
         (ShownStep("click", "link", ("Paper jam",)), "e2"),
         (ShownStep("select_option", "combobox", ("Status",), ("Priority", "Status")), "e5"),
         (ShownStep("fill", "textbox", (), ("Change Note",)), "e6"),
+        (ShownStep("fill", "spinbutton", ()), "e14"),
         (ShownStep("click", "link", ("A title that is very long and was therefore cut off here",)), "e7"),
         (ShownStep("click", "", ("Write something here...",)), "e8"),
         (ShownStep("click", "button", ("like post", "5"), ("Bo",)), "e10"),
@@ -77,10 +88,35 @@ def test_each_doing_is_judged_where_the_last_state_says_nothing_of_those_before(
     assert judge_doings(grown, grown[1:], [True, True], from_seed=False) is None
 
 
-def test_there_are_twenty_jobs_on_three_applications():
+def test_there_are_twenty_jobs_on_three_applications_and_five_on_a_fourth():
     words = read_word_jobs()
-    assert len(words) == 20
-    assert len({each.application.name for each in words}) == 3
+    assert len(words) == 25
+    assert len({each.application.name for each in words}) == 4
+
+
+async def test_a_run_is_kept_when_the_job_is_cut_off_after_it_and_is_not_repeated(tmp_path, monkeypatch):
+    word = next(each for each in read_word_jobs() if each.job.name == "create_agent")
+    word = replace(word, application=replace(word.application, start=lambda _folder: nullcontext(None)))
+    file, begun = tmp_path / "jobs.jsonl", []
+
+    async def show(*_args):
+        return [], [None]
+
+    async def teach(*_args):
+        begun.append("taught")
+        return JobRun("spadeworks", "create_agent", "taught", "right", 0)
+
+    async def run_once(*args):
+        begun.append(args[-1])
+        raise InterruptedError
+
+    for name, stub in (("_show", show), ("_teach", teach), ("_run_once", run_once)):
+        monkeypatch.setattr(WordJobMeasurement, name, stub)
+    for _ in range(2):
+        with pytest.raises(InterruptedError):
+            await measure_jobs([word], ("taught", "again", "mediocre"), file, Console(quiet=True))
+    assert [each.kind for each in read_runs(file)] == ["taught"]
+    assert begun == ["taught", "mediocre", "mediocre"]
 
 
 @pytest.mark.sampled(0.3)

@@ -24,7 +24,7 @@ from tests.support.model_server import Answer, Asked
 from web_pages.stored_pages import StoredPage
 
 Policy = Literal["good", "mediocre", "bad"]
-_CONTROL = re.compile(r'^\s*(e\d+) (\S+) (?:"(.*?)"|\(no name\))(.*)$')
+_CONTROL = re.compile(r'^\s*(e\d+) (\S+) (?:"(.*?)"|\(no name(?:, [^)]*)?\))(.*)$')
 SENTENCE = re.compile(r"The person's sentence: (.*)")
 _DOABLE = frozenset({"click", "double_click", "fill", "select_option", "check", "uncheck"})
 _TICKED = frozenset({"checkbox", "radio", "switch", "menuitemcheckbox", "menuitemradio"})

@@ -41,6 +41,35 @@ MESSAGE_S = 1.0
 """Seconds the page may take to show a message, and marks must stay to count."""
 
 
+class RefusedChoices:
+    """What a run chose or ticked and the application refused to store at once.
+
+    The page may go on showing it as if it were kept: a further attempt finds nothing to do, and sends nothing. That is no success.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, str, str], StepRefused] = {}
+
+    def has(self, run: TaskRun, step: TaskStep) -> bool:
+        """Whether the last attempt at a step with these values was refused."""
+        return _name_attempt(run, step) in self._known
+
+    def note(self, run: TaskRun, step: TaskStep, refused: StepRefused) -> None:
+        """Keep a refusal until the step sends something again."""
+        self._known[_name_attempt(run, step)] = refused
+
+    def settle(self, run: TaskRun, step: TaskStep, *, sent: bool) -> None:
+        """Forget the refusal of a step that sent something since, and was not refused. Raises the refusal again if nothing was sent."""
+        name = _name_attempt(run, step)
+        if not sent and name in self._known:
+            raise self._known[name]
+        self._known.pop(name, None)
+
+
+def _name_attempt(run: TaskRun, step: TaskStep) -> tuple[str, str, str]:
+    return run.task.task_id, step.step_id, repr(sorted(run.values.items()))
+
+
 class RefusalWatch:
     """Watches one attempt at a step, from before its action."""
 
@@ -81,6 +110,11 @@ class RefusalWatch:
         self._writes.end()
         if answers or self._refused is not None:
             self._engine.session.bus.tell(ActionAnswered(answers, self._refused))
+
+    @property
+    def sent(self) -> bool:
+        """Whether the attempt sent something."""
+        return bool(self._writes.writes)
 
     async def raise_refusal(self) -> None:
         """Wait for the answers to what the action sent, and for a person's to a passkey prompt.

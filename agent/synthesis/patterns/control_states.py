@@ -1,8 +1,9 @@
 """What a pressed control says of itself when its job is done: another name, a state, a class (`Follow` becomes `Following`, a star is pressed).
 
 Such a press undoes what is so already. The step therefore gets the control as it was before the press as its target, the control as it
-was afterwards as what is already done, and the workflow the same as its success criterion. Only what all traces show counts, and only
-a press that the application accepted and that does not send what was entered before it. A number alone tells nothing: others count, too.
+was afterwards as what is already done, and the workflow the same as its success criterion. Of a check box that is how it stands. Only what
+all traces show counts, and only a press that the application accepted and that does not send what was entered before it. A number alone
+tells nothing: others count, too.
 """
 
 from __future__ import annotations
@@ -12,16 +13,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from agent.synthesis.alignment.aligned_traces import AlignedPosition, AlignedTraceSet, RowKey
+from agent.synthesis.patterns.asked_boxes import TICKING
 from agent.synthesis.patterns.extracted_patterns import ControlState, ExtractedPatterns, ParameterizableInfo
+from agent.synthesis.patterns.input_data_values import flatten_values
 from agent.synthesis.patterns.trace_ends import list_independent_traces
 from agent.synthesis.traces.refused_steps import list_accepted_writes
 from agent.synthesis.traces.trace_pages import TracePage, TracePages
 from agent.synthesis.utterances.utterance_mentions import TYPING
-from kb_schema.conditions import ElementVisible
+from kb_schema.conditions import ElementVisible, FieldHasValue
 from kb_schema.execution_traces import ExecutionTrace, TraceStep
 from kb_schema.selectors import Selector, Strategy, TemplateStrategy, ValueStrategy
-from kb_schema.templates import is_xpath, selector_parameters, xpath_literal
+from kb_schema.templates import as_text, is_xpath, selector_parameters, xpath_literal
 from web_pages.element_tree import Element
+from web_pages.form_fields import is_toggle, value_of
 from web_pages.page_texts import squeeze, text_of
 from web_pages.visibility import visible
 
@@ -68,7 +72,10 @@ def find_control_states(
     found: dict[int, ControlState] = {}
     for position, info in _list_steady(patterns):
         presses = _read_presses(position, info, traces, pages)
-        if presses and (state := _find_state(presses, _list_templates(position, info))) is not None:
+        if presses and position.observed[0].action_type in TICKING:
+            if (box := _find_box_state(presses, position, info)) is not None:
+                found[position.index] = box
+        elif presses and (state := _find_state(presses, _list_templates(position, info))) is not None:
             found[position.index] = state
     return found
 
@@ -136,15 +143,41 @@ def _read_presses(
         cell = position.cells.get(row)
         if (
             cell is None
-            or cell.step.action_type not in PRESSES
+            or cell.step.action_type not in PRESSES | TICKING
             or not _sends_alone(trace.steps, cell.step_index)
         ):
             return []
         known, after = pages.find_target(cell.step), _read_after(trace.steps, cell.step_index, pages)
         if known is None or after is None:
             return []
-        found.append(_Press(*known, after, _read_values(info, row)))
+        found.append(_Press(*known, after, _read_values(info, row, trace)))
     return found
+
+
+def _find_box_state(
+    presses: Sequence[_Press], position: AlignedPosition, info: ParameterizableInfo | None
+) -> ControlState | None:
+    """Return how a box stands after each press; None if the pages do not show that it stood otherwise before."""
+    target = _find_target(position, info)
+    if target is None:
+        return None
+    wanted = "true" if position.observed[0].action_type == "check" else "false"
+    for press in presses:
+        after = _find_filled(press, target)
+        states = [value_of(each) for each in (press.element, after) if each is not None and is_toggle(each)]
+        if len(states) < 2 or states[0] == wanted or states[1] != wanted:
+            return None
+    done = FieldHasValue(type="field_has_value", element=target, value=wanted == "true")
+    return ControlState(target, done)
+
+
+def _find_filled(press: _Press, target: Selector) -> Element | None:
+    """Return what a target finds after a press, with the values of the press; None if that is not one element."""
+    if not press.values:
+        return press.after.find(target)
+    paths = [path for each in target.strategies if (path := _read_xpath(each)) is not None]
+    found = [press.after.stored.resolve_template(path, press.values) for path in paths[:MOST_TARGETS]]
+    return next((each[0] for each in found if len(each) == 1), None)
 
 
 def _sends_alone(steps: Sequence[TraceStep], at: int) -> bool:
@@ -167,23 +200,35 @@ def _read_after(steps: Sequence[TraceStep], at: int, pages: TracePages) -> Trace
     return None if following is None else pages.get(following.html_before, following.source_url)
 
 
-def _read_values(info: ParameterizableInfo | None, row: RowKey) -> dict[str, str]:
+def _read_values(info: ParameterizableInfo | None, row: RowKey, trace: ExecutionTrace) -> dict[str, str]:
+    """Return the parameters of a target in one trace; without those that are not known."""
     target = None if info is None else info.target
     if target is None:
         return {}
+    known = flatten_values(trace.input_data)
+    found = {
+        each.name: as_text(known[each.key])
+        for each in target.also
+        if each.source == "input" and each.key in known
+    }
     words = target.words.get(row)
-    return {} if words is None else {target.binding.name: words}
+    return found if words is None else {**found, target.binding.name: words}
 
 
 def _list_templates(position: AlignedPosition, info: ParameterizableInfo | None) -> list[Strategy]:
     """Return the XPath strategies of a step's target, with their parameters."""
-    selector = (
-        info.target.selector if info is not None and info.target is not None else position.observed[0].target
-    )
-    if not isinstance(selector, Selector) or selector.frame is not None:
+    selector = _find_target(position, info)
+    if selector is None:
         return []
     listed = [each for each in selector.strategies if _read_xpath(each) is not None]
     return listed[:MOST_TARGETS]
+
+
+def _find_target(position: AlignedPosition, info: ParameterizableInfo | None) -> Selector | None:
+    """Return a step's target, with its parameters; None if it is in a frame, or unknown."""
+    told = None if info is None else info.target
+    selector = position.observed[0].target if told is None else told.selector
+    return selector if isinstance(selector, Selector) and selector.frame is None else None
 
 
 def _read_xpath(strategy: Strategy) -> str | None:

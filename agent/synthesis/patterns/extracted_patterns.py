@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from agent.synthesis.alignment.aligned_traces import AlignedPosition, RowKey
 from agent.synthesis.patterns.row_filters import ToldRowFilter
-from kb_schema.conditions import Condition, ElementHidden, ElementVisible
+from kb_schema.conditions import Condition, ElementHidden, ElementVisible, FieldHasValue
 from kb_schema.fingerprints import Fingerprint
 from kb_schema.io_specs import RankedExtraction
 from kb_schema.read_backs import PageReadBack
@@ -26,13 +26,15 @@ class ControlState:
     """A control that says itself whether its job is done."""
 
     target: Selector
-    """The control as long as the job is not done."""
-    done: ElementVisible
-    """The control when the job is done."""
+    """The control as long as the job is not done; a box also when it is."""
+    done: ElementVisible | FieldHasValue
+    """The control when the job is done; how a box stands then."""
 
     @property
     def already_done_when(self) -> tuple[Condition, ...]:
         """What shows before the press that it would undo the job. Where both are shown, a run cannot tell which is meant."""
+        if isinstance(self.done, FieldHasValue):
+            return (self.done,)
         return self.done, ElementHidden(type="element_hidden", element=self.target)
 
 

@@ -8,6 +8,7 @@ from agent.synthesis.traces.field_words import mark_field_words
 from agent.synthesis.traces.passing_neighbours import remove_passing_neighbours
 from agent.synthesis.traces.stored_fingerprints import add_stored_fingerprints
 from agent.synthesis.traces.target_conversion import TargetStrategyConverter
+from agent.synthesis.traces.ticked_boxes import name_ticks
 from agent.synthesis.traces.trace_cleanup import clean_up_traces
 from agent.synthesis.traces.trace_normalization import TraceNormalizer
 from agent.synthesis.traces.trace_pages import TracePages
@@ -24,6 +25,7 @@ def normalize_traces(
 
 def convert_targets(traces: Iterable[ExecutionTrace], pages: TracePages) -> list[ExecutionTrace]:
     """Return normalised traces with stable selectors, fingerprints and the words beside fields."""
-    converted = clean_up_traces(TargetStrategyConverter(pages).convert_traces(traces))
+    ticked = name_ticks(traces, pages)
+    converted = clean_up_traces(TargetStrategyConverter(pages).convert_traces(ticked))
     known = remove_passing_neighbours(add_stored_fingerprints(converted, pages), pages)
     return mark_value_openers(mark_field_words(known, pages), pages)

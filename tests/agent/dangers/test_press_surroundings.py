@@ -47,6 +47,18 @@ def test_in_a_short_dialog_every_name_counts_that_does_not_decline(name):
         assert find_harm_around(declines, asking) is None
 
 
+def test_the_day_on_which_something_was_done_is_no_deed_of_the_button_beside_it():
+    for told in ("Knots. Published: May 01, 2022", "Released: 2026-11-30", "Published: 1.5.2022"):
+        assert find_harm_around("Edit Metadata", PressSurroundings(layers=told)) is None, told
+    for told in (
+        "Published: 3 posts",
+        "Deleted: 3 boats",
+        "It will be published: May 01, 2022",
+        "Publish: May 01, 2022",
+    ):
+        assert find_harm_around("Edit Metadata", PressSurroundings(layers=told)) is not None, told
+
+
 READ_SO = [
     "D e l e t e your account?",
     "D.e.l.e.t.e your account?",

@@ -202,6 +202,9 @@ def test_what_keeps_and_finds_things_is_sent(method, path, body) -> None:
         ("POST", "/Default.aspx", "__EVENTTARGET=GridView1&__EVENTARGUMENT=Delete%243", {}),
         ("POST", "/list.xhtml", "javax.faces.source=form%3AdeleteButton&form=form", {}),
         ("POST", "/index.php", "task=article.delete&cid=1", {}),
+        ("POST", "/things/1", "action=leave&csrf_token=x&id=1", {}),
+        ("POST", "/teams/1", "action=leave&comment=Bye&rating=5", {}),
+        ("POST", "/me", {"action": "leave", "team": "Crew", "reason": "no time"}, {}),
     ],
 )  # fmt: skip
 def test_what_names_a_deed_as_its_operation_is_known(method, path, body, headers) -> None:
@@ -277,6 +280,7 @@ def test_what_pays_and_sends_as_its_operation_is_known(path, body, danger) -> No
         ("POST", "/Default.aspx", "__EVENTTARGET=ctl00%24btnSave&__EVENTARGUMENT=&__VIEWSTATE=delete"),
         ("POST", "/list.xhtml", "javax.faces.source=form%3AdeletedItems&form=form"),
         ("POST", "/notes", {"body": {"method": "DELETE", "text": "x"}}),
+        ("POST", "/ticket/1", "field_summary=Boiler&field_milestone=May&action=leave&action_resolve_resolution=fixed&comment=x&submit=Submit"),
         ("POST", "/graphql", {"query": "mutation { updateBoat { ...F } } fragment F on Boat { delete chargeList(first: 2) { id } }"}),
     ],
 )  # fmt: skip
