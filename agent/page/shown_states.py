@@ -32,7 +32,9 @@ async def find_doubt(
     }
     if waiting is not None:
         filled = fill_selector_parameters(waiting, values)
-        asked |= {"waiting": filled.model_dump(mode="json"), "called": _find_name(filled)}
+        name = _find_name(filled)
+        called = "" if name in _list_values(filled) else name  # the row's name is not the control's
+        asked |= {"waiting": filled.model_dump(mode="json"), "called": called}
     doubt = str(await in_page_library.call(page, "whyUnsure", json.dumps(asked)))
     if doubt or not asked["called"]:
         return doubt
@@ -51,6 +53,10 @@ def _find_name(selector: Selector) -> str:
 
 
 def _describe(selector: Selector) -> dict[str, Any]:
+    return {"selector": selector.model_dump(mode="json"), "values": sorted(_list_values(selector))}
+
+
+def _list_values(selector: Selector) -> set[str]:
+    """Return the values that were filled into a selector."""
     filled = [each.meta.get(FILLED) for each in selector.strategies]
-    used = {str(value) for each in filled if isinstance(each, Mapping) for value in each.values() if value}
-    return {"selector": selector.model_dump(mode="json"), "values": sorted(used)}
+    return {str(value) for each in filled if isinstance(each, Mapping) for value in each.values() if value}

@@ -55,3 +55,29 @@ async def test_a_second_candidate_or_a_control_that_waits_is_a_doubt(page, cards
     found = await find_doubt(page, [_button("Following")], _button("Follow"), {"mate": "Eve"})
     assert doubt in found
     assert bool(found) is bool(doubt)
+
+
+async def test_the_name_of_the_row_is_not_that_of_the_control(page):
+    stars = {
+        on: f"//article[.//h3[normalize-space()='{{{{mate}}}}']]//button[@aria-pressed='{on}']"
+        for on in ("true", "false")
+    }
+    shown, waiting = (
+        Selector.model_validate(
+            {
+                "strategies": [
+                    {
+                        "type": "parameterized_xpath",
+                        "template": each,
+                        "parameters": ["mate"],
+                        "required_context": ["mate"],
+                    }
+                ],
+                "parameterized": True,
+            }
+        )
+        for each in stars.values()
+    )
+    star = "<button aria-label=Favourite aria-pressed=%s>*</button>"
+    await show(page, f"<h1>Mates</h1>{_card('Bo', star % 'false')}{_card('Eve', star % 'true')}")
+    assert await find_doubt(page, [shown], waiting, {"mate": "Eve"}) == ""
