@@ -29,6 +29,7 @@ class _Words(Model):
     others: frozenset[str] = frozenset()
     mails: frozenset[str] = frozenset()
     opens: frozenset[str] = frozenset()
+    conditions: frozenset[str] = frozenset()
 
 
 @cache
@@ -72,6 +73,11 @@ def sends_elsewhere(text: str) -> bool:
     """Return whether a line asks to go on elsewhere: `Open the link in the mail that we sent you`."""
     said = _list_words(text)
     return not _list("mails").isdisjoint(said) and not _list("opens").isdisjoint(said)
+
+
+def tells_a_condition(text: str) -> bool:
+    """Return whether a line says what must come before: `It is listed when the fee is paid`."""
+    return not _list("conditions").isdisjoint(_list_words(text))
 
 
 def is_another_deed(name: str) -> bool:

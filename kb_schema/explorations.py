@@ -215,6 +215,15 @@ class AttemptStart(Model):
     offer_id: LocalId
 
 
+class SentSignInForm(Model):
+    """A form that was sent to sign in, without what was entered."""
+
+    url: UrlText
+    fields: tuple[tuple[ShortText, Offer], ...]
+    """The name of the input that was entered, and its field."""
+    button: Offer
+
+
 class UnexploredItem(Model):
     """Something found but not tried, because a limit was reached or it might change something."""
 
@@ -244,6 +253,8 @@ class Exploration(Model):
     """Whether controls that may ask before they change something are pressed where nothing can be sent."""
     signed_in_by: ShortText = ""
     """How it signed in: `task LOGIN`, `storage state`, or empty."""
+    sign_in_forms: tuple[SentSignInForm, ...] = ()
+    """The forms with which it signed in, in their order."""
     robots: bool = True
     """Whether robots.txt is respected."""
     seed: int = 0

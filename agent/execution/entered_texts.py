@@ -28,6 +28,7 @@ from agent.record_words import (
     is_doubted,
     is_no_heading,
     sends_elsewhere,
+    tells_a_condition,
 )
 from kb_schema.sentence_plans import fold, stands_in
 from kb_schema.tasks import DRAFT, Task, TaskStep
@@ -160,7 +161,7 @@ class RecordSearch:
 
     def _is_asked_beside(self, line: RecordLine) -> bool:
         """Whether a page that shows what was entered alone, and no list of records, has something new to press that does not do something
-        else with a record that is kept: a coupon and `Looks good` are the last step of an order.
+        else with a record that is kept, or tells what must come before: a coupon and `Looks good` are the last step of an order.
         """
         named = frozenset().union(*self.typed.values())
         beside = set(words(self._without_typed(line.near)))
@@ -169,6 +170,10 @@ class RecordSearch:
         return any(
             words(each.name) and fold(each.name) not in self.offered and not is_another_deed(each.name)
             for each in self.page.buttons
+        ) or any(
+            tells_a_condition(each.text)
+            for each in self.page.lines
+            if each.area == "content" and each.row < 0
         )
 
     def _is_denied_elsewhere(self) -> bool:

@@ -257,8 +257,10 @@ class StepRunner:
 
     async def _attempts(
         self, run: TaskRun, index: int, before: PageBeforeStep, *, repeatable: bool
-    ) -> list[Verdict]:
-        """Run the step, again if that is safe and its rules allow (KS 9.7)."""
+    ) -> list[Verdict] | None:
+        """Run the step, again if that is safe and its rules allow (KS 9.7). Returns None if what it is skipped for came about
+        meanwhile: a page may go on by itself when a field is left.
+        """
         step, tried_recoveries = run.steps[index], self._recoveries.setdefault(run, {})
         recoveries = tried_recoveries.setdefault(step.step_id, StepRecoveries(self._engine, run, index))
         if (
@@ -280,6 +282,8 @@ class StepRunner:
                 if self._engine.alone is not None:
                     self._engine.alone.note(exc, run.complaints[step.step_id])
                     raise
+                if not touched_the_page(exc) and await self._is_skipped_by_now(run, step):
+                    return None
                 verdicts_now = await self._recover(recoveries, run, index, exc, repeatable=repeatable)
                 if verdicts_now is not None:
                     run.contradicted = False
@@ -292,6 +296,13 @@ class StepRunner:
                 run.complaints.pop(step.step_id, None)
                 return verdicts
             first = None
+
+    async def _is_skipped_by_now(self, run: TaskRun, step: TaskStep) -> bool:
+        """Whether one of the step's `skip_when` holds."""
+        skip = fill_conditions(step.skip_when, run.values)
+        return bool(skip) and any(
+            each.held for each in (await self._conditions.judge_before(run, step, skip)).skip
+        )
 
     async def _recover(
         self,

@@ -11,6 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from kb_schema.explorations import SentSignInForm
 from kb_schema.tasks import Task
 from kb_schema.url_patterns import path_of
 from loaders.exploration_import.draft_routes import (
@@ -25,6 +26,7 @@ from loaders.exploration_import.observed_transitions import ROW, PlacedControl
 from loaders.exploration_import.readable_ids import make_unique_id, to_id_words
 from loaders.exploration_import.screen_addresses import ScreenAddresses
 from loaders.exploration_import.screen_titles import without_counts
+from loaders.exploration_import.sign_in_tasks import draft_sign_in
 from loaders.exploration_import.task_drafts import (
     CREATES,
     SIGN_IN,
@@ -103,17 +105,22 @@ def draft_tasks(
     openings: Sequence[tuple[PlacedControl, str, str]],
     *,
     has_sign_in_conditions: bool,
+    sent: Sequence[SentSignInForm],
+    base_url: str,
 ) -> list[Task]:
     """Return the tasks; the one for signing in, if there is one, is called `sign_in`.
 
     `placed`: the controls of all screens with their elements. `arrivals`: those that led on, with the screen to which. `lists`:
     those that each screen draws. `openings`: the controls that led to another page, with the screen and that page.
-    `has_sign_in_conditions`: whether the knowledge says when a user is signed in.
+    `has_sign_in_conditions`: whether the knowledge says when a user is signed in. `sent`: the forms with which the exploration signed
+    in, of which the task is written if no page that was seen signed out has one.
     """
     forms = [_with_lists(form, lists.get(form.screen_id, ())) for form in _list_forms(placed)]
     signing = _find_sign_in(forms) if has_sign_in_conditions else None
     names = {each.screen.screen_id: each.screen.name for each in placed}
     sign_in = None if signing is None else TaskDraft(signing, SIGN_IN, "Sign in", login=None).task()
+    if sign_in is None and sent and has_sign_in_conditions:
+        sign_in = draft_sign_in(sent, base_url)
     tasks = [] if sign_in is None else [sign_in]
     taken = {SIGN_IN} if sign_in is not None else set()
     storing = Counter(form.screen_id for form in forms if form.method != "GET")

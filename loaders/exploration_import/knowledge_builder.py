@@ -131,6 +131,8 @@ class _KnowledgeBuilder:
             lists,
             openings,
             has_sign_in_conditions=bool(has_sign_in_conditions),
+            sent=self._exploration.sign_in_forms,
+            base_url=self._exploration.base_url,
         )
         tasks += draft_control_tasks(
             placed, arrivals, tasks, lists, openings, self._rows.words_beside, self._find_idle()

@@ -123,7 +123,7 @@ def action_of(each: PlacedControl) -> str:
     return canonical(action) or action
 
 
-_SIGNED_IN: Mapping[str, Any] = {"type": "authenticated"}
+SIGNED_IN: Mapping[str, Any] = {"type": "authenticated"}
 
 
 def open_screen(screen_id: str, login: str | None) -> dict[str, Any]:
@@ -196,7 +196,7 @@ class TaskDraft:
             inputs += self._ask_row(form.button, ROW, form.button.control.called or screen.name)
             steps.append(self._send(form.button))
         if self._task_id == SIGN_IN:
-            steps = [{**step, "skip_when": [*step.get("skip_when", ()), _SIGNED_IN]} for step in steps]
+            steps = [{**step, "skip_when": [*step.get("skip_when", ()), SIGNED_IN]} for step in steps]
         criteria = tuple(self._criteria())
         return Task.model_validate(
             {
@@ -238,7 +238,7 @@ class TaskDraft:
     def _open(self, screen_id: str) -> dict[str, Any]:
         step = open_screen(screen_id, self._login)
         if self._task_id == SIGN_IN:  # the form may not be shown to who is signed in
-            step["postconditions"] = [{"type": "any_of", "conditions": [*step["postconditions"], _SIGNED_IN]}]
+            step["postconditions"] = [{"type": "any_of", "conditions": [*step["postconditions"], SIGNED_IN]}]
         return step
 
     def _needed(self) -> Collection[str]:
@@ -316,7 +316,7 @@ class TaskDraft:
 
     def _criteria(self) -> Iterator[Mapping[str, Any]]:
         if self._task_id == SIGN_IN:
-            yield _SIGNED_IN
+            yield SIGNED_IN
             return
         if self._form.method != "GET" or not (
             sent := [each for each in self._form.texts if find_sent_name(each.control.offer)]

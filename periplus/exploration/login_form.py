@@ -18,7 +18,7 @@ from agent.exploration.pages.page_observation import PageObservation, list_offer
 from agent.exploration.requests.request_guard import RequestGuard
 from agent.exploration.tab.exploration_context import open_context
 from agent.exploration.tab.exploration_tab import AttemptResult, ExplorationTab
-from kb_schema.explorations import Offer
+from kb_schema.explorations import Offer, SentSignInForm
 from kb_schema.secret_fields import is_secret_name
 from kb_schema.selectors import ValueStrategy
 from kb_schema.text_similarity import words
@@ -48,6 +48,7 @@ class FormSignIn:
     """What signing in with a form led to."""
 
     state: StorageState
+    forms: tuple[SentSignInForm, ...] = ()
     home: str = ""
     """Where the website led, if the page that was named asks to sign in also those who have."""
 
@@ -65,12 +66,13 @@ async def sign_in_by_form(browser: Browser, url: str, inputs: Mapping[str, str])
         found = not look.asks_to_sign_in
         if found:
             arrival = await _go_to_form(browser, tab, look, inputs)
-        left = dict(inputs)
+        left, sent = dict(inputs), list[SentSignInForm]()
         for at in range(MOST_STEPS):
             look = _require_page_index(arrival, url)
             if at > 0 and not look.asks_to_sign_in and not await _asks_for_more(tab, look, left):
                 break
-            arrival = await _submit_one_form(tab, look, left, found=found)
+            arrival, form = await _submit_one_form(tab, look, left, found=found)
+            sent.append(form)
         came = _require_page_index(arrival, url)
         if came.asks_to_sign_in:
             raise UserError(
@@ -80,14 +82,14 @@ async def sign_in_by_form(browser: Browser, url: str, inputs: Mapping[str, str])
         state = await save_session(context)
         named = (await tab.open(url)).look
         if named is None or not named.asks_to_sign_in:
-            return FormSignIn(state)
+            return FormSignIn(state, tuple(sent))
         again = named if came.url == url else (await tab.open(came.url)).look
         if again is not None and again.asks_to_sign_in:
             raise UserError(
                 f"{came.url} asks to sign in again whenever it is loaded: the website keeps its sign-in in the open page alone",
                 fix="such a website can only be explored without sign-in; let the people who make it keep the session in the browser",
             )
-        return FormSignIn(state, came.url)
+        return FormSignIn(state, tuple(sent), came.url)
 
 
 async def _go_to_form(
@@ -146,9 +148,9 @@ def find_sign_in_controls(offers: Sequence[Offer]) -> list[Offer]:
 
 async def _submit_one_form(
     tab: ExplorationTab, look: PageObservation, left: dict[str, str], *, found: bool
-) -> AttemptResult:
+) -> tuple[AttemptResult, SentSignInForm]:
     """Fill in the fields of one form and submit it; removes the used inputs from `left`. `found`: nobody named the form; one that
-    does harm by its button or address is not sent.
+    does harm by its button or address is not sent. Returns what came, and the form.
     """
     page = await tab.page()
     offers, filled = await _find_fields(page, look, left)
@@ -176,7 +178,7 @@ async def _submit_one_form(
             raise UserError(
                 f"the field for {name!r} does not accept its value", fix="watch the page with --headed"
             )
-    return await tab.use(button, look)
+    return await tab.use(button, look), SentSignInForm(url=look.url, fields=tuple(filled), button=button)
 
 
 def _names_harm(offer: Offer) -> bool:

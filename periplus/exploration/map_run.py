@@ -142,6 +142,8 @@ async def explore_website(
     wanted = plan.exploration(signed.by if signed is not None else "", plan.limits)
     if signed is not None and signed.home:
         wanted = wanted.model_copy(update={"starts": tuple(dict.fromkeys((signed.home, *plan.also)))})
+    if signed is not None:
+        wanted = wanted.model_copy(update={"sign_in_forms": signed.forms})
     keep = (
         SignInRenewal(sign_in_again=signed.again) if signed is not None and signed.again is not None else None
     )

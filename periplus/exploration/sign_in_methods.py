@@ -12,6 +12,7 @@ from playwright.async_api import Browser, BrowserContext, StorageState
 from agent.browser.storage_state import save_session
 from agent.redaction import Secrets
 from agent.run_context import InputProvider
+from kb_schema.explorations import SentSignInForm
 from kb_schema.secret_fields import is_secret_name
 from kb_store import Stores
 from kb_store.runs.run_store import RunStore
@@ -34,6 +35,8 @@ class ExplorationSignIn:
     """The method as it is stored: `task LOGIN`, `storage state` or `form`."""
     state: StorageState
     again: RenewSignIn | None = None
+    forms: tuple[SentSignInForm, ...] = ()
+    """The forms that were sent."""
     home: str = ""
     """Where a map begins, if the page that was named asks to sign in also those who have."""
 
@@ -60,7 +63,7 @@ async def sign_in_with_form(browser: Browser, url: str, inputs: Mapping[str, str
             return None
 
     signed = await sign_in_by_form(browser, url, inputs)
-    return ExplorationSignIn("form", signed.state, again, signed.home)
+    return ExplorationSignIn("form", signed.state, again, signed.forms, signed.home)
 
 
 @dataclass(frozen=True, slots=True)

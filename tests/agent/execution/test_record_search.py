@@ -51,6 +51,7 @@ async def test_a_record_is_a_row_or_a_detail_with_all_that_was_typed(page, html,
 
 
 DENIED = {
+    "a condition": "<h2>Your boat</h2><p>Boat name: Adaman<p>It is listed when the fee is paid.",
     "a log of failures": "<h2>Activity</h2><ul><li>Creating the boat Adaman failed: the quota is used up</ul>",
     "a denial beside the row": _table("Adaman|Ada") + "<h2>Imports</h2><p>Adaman: could not be imported",
     "a notification": "<div role=region aria-label=Notifications><ul><li>Adaman</ul></div>",
