@@ -166,7 +166,7 @@ class RecordSearch:
         named = frozenset().union(*self.typed.values())
         beside = set(words(self._without_typed(line.near)))
         if line.row >= 0 and not (beside and beside <= named):  # `Name: Adaman` is a row of no list
-            return False
+            return self._is_asked_in_row(line)
         return any(
             words(each.name) and fold(each.name) not in self.offered and not is_another_deed(each.name)
             for each in self.page.buttons
@@ -174,6 +174,15 @@ class RecordSearch:
             tells_a_condition(each.text)
             for each in self.page.lines
             if each.area == "content" and each.row < 0
+        )
+
+    def _is_asked_in_row(self, line: RecordLine) -> bool:
+        """Whether the row of a line has something to press that no other row has, and that does not do something with a record."""
+        others = {fold(each.name) for each in self.page.row_buttons if each.row not in line.rows}
+        own = (each.name for each in self.page.row_buttons if each.row in line.rows)
+        return any(
+            words(self._without_typed(each)) and fold(each) not in others and not is_another_deed(each)
+            for each in own
         )
 
     def _is_denied_elsewhere(self) -> bool:

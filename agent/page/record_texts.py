@@ -51,6 +51,14 @@ class PageButton(Model):
     """It is no button by its markup: drawn so, or a link to the same page with another query."""
 
 
+class RowButton(Model):
+    """What can be pressed in a row."""
+
+    name: str
+    row: int
+    """The number of the row, as of lines."""
+
+
 class RecordPage(Model):
     """What a page shows."""
 
@@ -59,6 +67,7 @@ class RecordPage(Model):
     labels: tuple[str, ...] = ()
     """The names of columns and fields, and the headings."""
     buttons: tuple[PageButton, ...] = ()
+    row_buttons: tuple[RowButton, ...] = ()
     carried: bool = False
     """Whether a hidden field has a typed text as its value: it is carried along to be sent."""
 

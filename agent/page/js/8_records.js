@@ -31,7 +31,7 @@ function recordTexts(typed) {
   const wanted = typed.map(fold);
   const lines = linesBelow(document.body, look).slice(0, RECORD_LINES).map((line) => describeLine(line, wanted, facts));
   const columns = [...document.querySelectorAll("th, [role=columnheader], dt, label")].filter((el) => visible(el, look)).map((el) => drawnText(el, look));
-  return { title: squeeze(document.title), lines, labels: [...columns, ...facts.headings.map((each) => each.text)], buttons: goingOn(look), carried: carries(wanted) };
+  return { title: squeeze(document.title), lines, labels: [...columns, ...facts.headings.map((each) => each.text)], ...goingOn(facts), carried: carries(wanted) };
 }
 
 /** Runs of pieces that one block lays out: `{block, pieces}`. */
@@ -216,22 +216,29 @@ function columnsOf(block, facts) {
   return table ? headersOf(table, facts.look).texts.filter(Boolean) : [];
 }
 
-/** What a person can press outside of rows and of what frames the page: with the fields of its form. */
-function goingOn(look) {
-  const found = [];
+/** What a person can press outside of what frames the page: outside of rows with the fields of its form, and in rows with their number. */
+function goingOn(facts) {
+  const { look } = facts;
+  const found = [], inRows = [];
   for (const root of rootsBelow(document)) {
     for (const el of root.querySelectorAll("*")) {
       const plain = !el.matches(PRESSED);
       if ((plain && !isPressable(el)) || el.matches(":disabled") || !visible(el, look)) continue;
       const form = el.form || el.closest("form");
       const frames = form && !form.closest("footer") ? BESIDES : `${BESIDES}, footer`; // a button of a form elsewhere
-      if (closestFlat(el, (node) => isRow(node) || node.matches(`${frames}, form[method=get]`))) continue;
+      if (closestFlat(el, (node) => node.matches(`${frames}, form[method=get]`))) continue;
+      const row = closestFlat(el, isRow);
+      if (row) {
+        const said = plain ? drawnText(el, look) : nameOf(el, look);
+        if (said && said.length <= LEAD_LENGTH) inRows.push({ name: said, row: numberOf(row, facts) });
+        continue;
+      }
       const fields = form ? [...form.elements].some((each) => each.matches(SEEN_FIELDS) && visible(each, look)) : false;
       const name = plain ? drawnText(el, look) : nameOf(el, look);
       if (!plain || (name && name.length <= LEAD_LENGTH)) found.push({ name, fields, form: Boolean(form), plain });
     }
   }
-  return found;
+  return { buttons: found, row_buttons: inRows };
 }
 
 const SEEN_FIELDS = "input:not([type=hidden], [type=submit], [type=button], [type=image]), textarea, select";

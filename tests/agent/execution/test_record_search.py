@@ -34,6 +34,7 @@ async def _find(page, html, *, typed=NAME, before="", path="/boats"):
         (_table("Skua|Ada", "Adaman|Lovelace"), BOTH),
         (_table("Skua|Ada", "<a href=/1>Adaman</a> <button>Edit</button>|Lovelace"), BOTH),
         ("<h2>Boats</h2><ul><li>Skua<li>Adaman</ul>", NAME),
+        (_table("Skua|Ada|<button>Hoist</button>", "Adaman|Lovelace|<button>Hoist</button>"), BOTH),
         ("<h2>Boats</h2><div class=list><div class=card><b>Skua</b><p>Ada</div><div class=card><b>Adaman</b><p>Lovelace</div></div>", BOTH),
         ("<h2>Boats</h2><ul><li>Skua Ada<li>Adaman Lovelace</ul>", BOTH),  # a line of nothing else
         ("<h2>Adaman</h2><dl><dt>Captain<dd>Lovelace</dl><form method=post><button>Delete</button></form><form method=post><button>Add to favourites</button></form>", BOTH),
@@ -51,6 +52,7 @@ async def test_a_record_is_a_row_or_a_detail_with_all_that_was_typed(page, html,
 
 
 DENIED = {
+    "a further press in its row": _table("Skua|Ada|", "Adaman|Lovelace|<form method=post><input type=hidden name=ok><button>Looks good</button></form>"),
     "a condition": "<h2>Your boat</h2><p>Boat name: Adaman<p>It is listed when the fee is paid.",
     "a log of failures": "<h2>Activity</h2><ul><li>Creating the boat Adaman failed: the quota is used up</ul>",
     "a denial beside the row": _table("Adaman|Ada") + "<h2>Imports</h2><p>Adaman: could not be imported",
