@@ -38,6 +38,8 @@ class UsualRequest(Model):
     """Without its query."""
     body: Annotated[str, Field(repr=False)] = ""
     """It may hold a token; secret."""
+    headers: tuple[tuple[str, str], ...] = Field(default=(), repr=False)
+    """Those that the application sets itself, but for tokens, sorted; names in small letters."""
 
 
 class ExplorationPart(Model):

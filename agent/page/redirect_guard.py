@@ -11,9 +11,9 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
 
@@ -49,6 +49,7 @@ class OutgoingRequest:
     body: str = ""
     sent_on: bool = False
     """Whether it is a hop of a redirect."""
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 class _BodyPart(BaseModel):
@@ -188,6 +189,7 @@ class RedirectGuard:
             document=kind == "document" and paused.frame == of_page,
             body=begun.body,
             sent_on=paused.sent_on is not None,
+            headers=begun.headers,
         )
         which: dict[str, str | int] = {"requestId": paused.which}
         with suppress(DriverError):  # its page has closed

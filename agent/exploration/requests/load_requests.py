@@ -14,13 +14,20 @@ from typing import Any
 
 from agent.dangers.sent_deeds import SentRequest, find_harm_in_sent
 from kb_schema.exploration_parts import UsualRequest
+from kb_schema.text_similarity import words
 from kb_schema.url_patterns import origin_of, path_of
 
 LONGEST_BODY = 4_000
 """Characters of a body. A longer one carries data of the application, not signs of a visit."""
 _UPKEEP = frozenset({"POST", "PUT", "PATCH"})
 _OPAQUE = re.compile(r"(?=\S*\d)[\w.~+/=:-]{10,}")
-"""Tokens and moments, of which each visit has others."""
+_TOKENS = frozenset({"access", "csrf", "jwt", "nonce", "refresh", "session", "sid", "token", "xsrf"})
+"""Words in names of fields and headers whose values each visit has anew. An id of something else is none."""
+_MOMENTS = frozenset({"at", "clock", "date", "now", "since", "time", "timestamp", "ts"})
+_OF_BROWSERS = re.compile(
+    r"accept(-.*)?|authorization|cache-control|connection|content-(length|type)|cookie|dnt|host|if-.*|keep-alive|origin|pragma|priority"
+    r"|referer|sec-.*|te|traceparent|tracestate|upgrade.*|user-agent|x-requested-with"
+)
 
 
 @dataclass
@@ -31,39 +38,53 @@ class LoadRequests:
     learning: bool = False
     """Whether an address is being opened to see what any visit sends."""
 
-    def are_usual(self, method: str, url: str, body: str, *, on_load: bool) -> bool:
+    def are_usual(self, sent: SentRequest, *, on_load: bool) -> bool:
         """Return whether any visit sends a request. `on_load`: opening an address sends it, not the use of a control."""
-        if method not in _UPKEEP or len(body) > LONGEST_BODY:
+        if sent.method not in _UPKEEP or len(sent.body) > LONGEST_BODY or find_harm_in_sent(sent) is not None:
             return False
-        asked = UsualRequest(method=method, url=origin_of(url) + path_of(url).partition("?")[0], body=body)
+        own = ((name, value) for name, value in sent.headers.items() if not _is_of_browser(name))
+        url = origin_of(sent.url) + path_of(sent.url).partition("?")[0]
+        asked = UsualRequest(method=sent.method, url=url, body=sent.body, headers=tuple(sorted(own)))
         if asked in self.known:
             return True
-        if on_load and self.learning and find_harm_in_sent(SentRequest(method, url, body)) is None:
+        if on_load and self.learning:
             self.known.append(asked)
             return True
         return on_load and any(_is_alike(asked, each) for each in self.known)
 
 
+def _is_of_browser(header: str) -> bool:
+    return _OF_BROWSERS.fullmatch(header) is not None or not _TOKENS.isdisjoint(words(header))
+
+
 def _is_alike(asked: UsualRequest, known: UsualRequest) -> bool:
     """Whether two requests to one address carry bodies of JSON that differ in nothing but tokens and moments."""
-    if (asked.method, asked.url) != (known.method, known.url):
+    if (asked.method, asked.url, asked.headers) != (known.method, known.url, known.headers):
         return False
     try:
-        return _are_alike(json.loads(asked.body), json.loads(known.body))
+        return _are_alike(json.loads(asked.body), json.loads(known.body), "")
     except (ValueError, RecursionError):
         return False
 
 
-def _are_alike(one: Any, other: Any) -> bool:
+def _are_alike(one: Any, other: Any, name: str) -> bool:
+    """`name`: that of the field whose values they are."""
     if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(_are_alike(one[key], other[key]) for key in one)
+        return one.keys() == other.keys() and all(_are_alike(one[key], other[key], key) for key in one)
     if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(_are_alike, one, other))
-    if isinstance(one, str) and isinstance(other, str):
-        return one == other or bool(_OPAQUE.fullmatch(one) and _OPAQUE.fullmatch(other))
-    return one is other or one == other or (_is_moment(one) and _is_moment(other))
+        return len(one) == len(other) and all(
+            _are_alike(*each, name) for each in zip(one, other, strict=True)
+        )
+    said = set(words(name))
+    if (
+        isinstance(one, str)
+        and isinstance(other, str)
+        and _OPAQUE.fullmatch(one)
+        and _OPAQUE.fullmatch(other)
+    ):
+        return one == other or not (_TOKENS | _MOMENTS).isdisjoint(said)
+    return type(one) is type(other) and (one == other or (_is_number(one) and not _MOMENTS.isdisjoint(said)))
 
 
-def _is_moment(value: Any) -> bool:
-    """Whether a number counts milliseconds or seconds, since 2001 or since the page began."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and value >= 1_000_000_000
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -22,6 +22,7 @@ from playwright.async_api import BrowserContext, Page, Request, Route
 from playwright.async_api import Error as DriverError
 
 from agent.dangers.danger_rules import judge_request
+from agent.dangers.sent_deeds import SentRequest
 from agent.exploration.requests.load_requests import LoadRequests
 from agent.exploration.requests.read_requests import ReadRequests
 from agent.exploration.requests.websocket_guard import ANY, WebSocketGuard
@@ -178,7 +179,12 @@ class RequestGuard:
 
     async def _judge(self, route: Route, request: Request) -> None:
         asked = OutgoingRequest(
-            request.method, request.url, request.resource_type, is_page_document(request), read_body(request)
+            request.method,
+            request.url,
+            request.resource_type,
+            is_page_document(request),
+            read_body(request),
+            headers=request.headers,
         )
         refused = self._refused(asked)
         with suppress(DriverError):  # its page has closed
@@ -224,7 +230,12 @@ class RequestGuard:
         on_load = not self.using or self.following
         asks = not asked.document and (
             self.reads.are_read(asked.method, asked.url, asked.body, on_load=on_load)
-            or self.loads.are_usual(asked.method, asked.url, asked.body, on_load=on_load)
+            or (
+                origin_of(asked.url) in self.origins
+                and self.loads.are_usual(
+                    SentRequest(asked.method, asked.url, asked.body, _fold(asked.headers)), on_load=on_load
+                )
+            )
         )
         vouched = asked.document and asked.method == "GET" and asked.url in self.vouched
         return "" if asks or vouched else verdict.why
@@ -244,6 +255,10 @@ class RequestGuard:
 
     def _said(self, url: str) -> None:
         self._stop("a message to", url, f"its effect is unknown; --allow {SOCKETS} permits such messages")
+
+
+def _fold(headers: Mapping[str, str]) -> dict[str, str]:
+    return {name.casefold(): value for name, value in headers.items()}
 
 
 def _is_file(url: str) -> bool:

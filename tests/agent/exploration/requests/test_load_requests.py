@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from playwright.async_api import Browser
 
+from agent.dangers.sent_deeds import SentRequest
 from agent.exploration.requests.load_requests import LONGEST_BODY, LoadRequests
 from agent.exploration.website_exploration import explore
 from kb_schema.exploration_folder import ExplorationFolder
@@ -20,9 +21,22 @@ SESSION = "http://127.0.0.1/api/session/current/"
 def learned(*sent: tuple[str, str, str]) -> LoadRequests:
     loads = LoadRequests(learning=True)
     for method, url, body in sent:
-        loads.are_usual(method, url, body, on_load=True)
+        loads.are_usual(SentRequest(method, url, body), on_load=True)
     loads.learning = False
     return loads
+
+
+def is_usual(
+    loads: LoadRequests,
+    body: dict[str, Any],
+    *,
+    method: str = "PUT",
+    url: str = SESSION,
+    on_load: bool = True,
+    **headers: str,
+) -> bool:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return loads.are_usual(SentRequest(method, url, json.dumps(body), named), on_load=on_load)
 
 
 @pytest.mark.parametrize(
@@ -34,7 +48,7 @@ def learned(*sent: tuple[str, str, str]) -> LoadRequests:
         ("PUT", SESSION, {"active": False, "at": 1_796_000_000_000}, False, True),
         ("PUT", SESSION, {"active": True, "at": 1_796_000_000_000}, True, False),
         ("PUT", SESSION, {"active": False, "at": 1_796_000_000_000, "role": "admin"}, True, False),
-        ("PUT", SESSION, {"active": False, "at": 7}, True, False),
+        ("PUT", SESSION, {"active": False, "at": "noon"}, True, False),
         ("POST", SESSION, {"active": False, "at": 1_796_000_000_000}, True, False),
         ("DELETE", SESSION, {"active": False, "at": 1_796_000_000_000}, True, False),
         ("PUT", "http://127.0.0.1/api/session/", {"active": False, "at": 1_796_000_000_000}, True, False),
@@ -45,15 +59,24 @@ def test_a_request_is_usual_if_a_visit_sent_it(
     method: str, url: str, body: dict[str, Any], on_load: bool, usual: bool
 ) -> None:
     loads = learned(("PUT", SESSION, json.dumps({"active": False, "at": 1_796_000_000_000})))
-    assert loads.are_usual(method, url, json.dumps(body), on_load=on_load) is usual
+    assert is_usual(loads, body, method=method, url=url, on_load=on_load) is usual
 
 
-def test_tokens_differ_between_visits() -> None:
-    loads = learned(("POST", SESSION, json.dumps({"refresh": "eyJhbGciOi.J1c2VyIjo3.x-9"})))
-    assert loads.are_usual(
-        "POST", SESSION, json.dumps({"refresh": "eyJhbGciOj.J2d3VyIjo8.q_1"}), on_load=True
-    )
-    assert not loads.are_usual("POST", SESSION, json.dumps({"refresh": "for ever"}), on_load=True)
+def test_tokens_and_moments_differ_between_visits_and_ids_do_not() -> None:
+    first = {"refresh": "eyJhbGciOi.J1c2VyIjo3.x-9", "boat": "5f0c2d1e-77aa", "at": 17, "berth": 17}
+    loads = learned(("PUT", SESSION, json.dumps(first)))
+    assert is_usual(loads, {**first, "refresh": "eyJhbGciOj.J2d3VyIjo8.q_1", "at": 99})
+    assert not is_usual(loads, {**first, "refresh": "for ever"})
+    assert not is_usual(loads, {**first, "boat": "5f0c2d1e-77ab"})
+    assert not is_usual(loads, {**first, "berth": 18})
+
+
+def test_a_request_is_what_its_headers_say_too() -> None:
+    loads = learned(("PUT", SESSION, "{}"))
+    assert is_usual(loads, {}, accept="*/*", x_csrf_token="9f3")
+    for on_load in (True, False):
+        assert not is_usual(loads, {}, on_load=on_load, next_action="7c1f")
+        assert not is_usual(loads, {}, on_load=on_load, x_http_method_override="DELETE")
 
 
 @pytest.mark.parametrize(
