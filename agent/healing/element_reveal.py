@@ -7,6 +7,7 @@ running and by verifying.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
@@ -14,7 +15,7 @@ from contextlib import suppress
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Page
 
-from agent.dangers.danger_words import find_danger_in_words, list_harms_in_dialog
+from agent.dangers.danger_words import find_danger_in_words, find_money_words, list_harms_in_dialog
 from agent.locators.page_index import IndexedElement, PageIndex, RegionKind
 from agent.locators.page_scan import scan_page
 from agent.locators.stable_selectors import choose_selectors
@@ -51,6 +52,17 @@ CLOSING = frozenset(
 ADVANCING = frozenset({"continue", "done", "finish", "next", "ok", "okay", "start"})
 """Names of controls that go on from what is told: in a dialog that has no other way, nothing is agreed to."""
 _BACK = frozenset({"back", "previous"})
+LEAST_TOLD = 2
+"""Words of a dialog that tells something."""
+_DEEDS = (
+    "block", "cancel", "charg", "clos", "delet", "eras", "gelösch", "gone", "grant", "lost", "löschen", "owner", "remov", "renew", "revok", "shut",
+    "suspend", "terminat", "transfer", "wip", "zustimm",
+)  # fmt: skip
+"""Beginnings of words that say what is done, in whatever form."""
+_AGREED = frozenset(
+    {"accept", "accepted", "accepts", "agree", "agreed", "agrees", "consent", "consents", "terms"}
+)
+_SUM = re.compile(r"\d\s*(?:€|\$|£|¥|[A-Z]{3}\b)|(?:€|\$|£|¥)\s*\d")
 _CROSSES = frozenset("\u00d7\u2715\u2716\u2a2f")
 """Multiplication signs and crosses."""
 CLOSE_GATE_S = 1.0
@@ -155,14 +167,31 @@ def _ways_on(index: PageIndex, *, begun: bool) -> list[int]:
     for elements in inside.values():
         controls = [each for each in index.interactive if each in elements and each.tag != "a"]
         ways = [each for each in controls if _said(each) not in _BACK]
-        text = " ".join(each.text for each in elements)
-        asks = "?" in text or bool(list_harms_in_dialog(text))
-        if asks or not ways or not all(each.tag == "button" or each.role == "button" for each in ways):
+        told = [each.text for each in elements if each not in controls]
+        sends = any(region.kind is RegionKind.FORM for each in ways for region in index.regions_of(each))
+        if sends or not _only_tells(" ".join(told)):
+            continue
+        if not ways or not all(each.tag == "button" or each.role == "button" for each in ways):
             continue
         harmless = all(find_danger_in_words(_said(each), pressed=True) is None for each in ways)
         if (len(ways) == 1 and _said(ways[0]) in ADVANCING) or (begun and harmless):
             found.append(ways[-1].at)
     return found
+
+
+def _only_tells(text: str) -> bool:
+    """Whether a text asks nothing and says nothing that is done, paid or agreed to; one of a word or two may be drawn otherwise."""
+    said = words(text)
+    pays = find_money_words(text) and any(map(str.isdigit, text))
+    deeds = any(each.startswith(_DEEDS) or each in _AGREED for each in said)
+    return not (
+        len(said) < LEAST_TOLD
+        or "?" in text
+        or list_harms_in_dialog(text)
+        or pays
+        or _SUM.search(text)
+        or deeds
+    )
 
 
 def _said(element: IndexedElement) -> str:

@@ -33,10 +33,10 @@ async def gone_through(page: Page, *steps: str) -> list[str]:
 @pytest.mark.parametrize(
     "steps",
     [
-        ["<p>Hello</p><button>OK</button>"],
-        ["<p>Hello</p><a href=/more>More</a><button>Continue</button>"],
-        ["<p>One</p><button>Next</button>", "<p>Two</p><button>Back</button><button>Next</button>"],
-        ["<p>One</p><button>Next</button>", "<p>Have fun</p><button>Read again</button><button>Dive in!</button>"],
+        ["<p>Hello and welcome</p><button>OK</button>"],
+        ["<p>Hello and welcome</p><a href=/more>More</a><button>Continue</button>"],
+        ["<p>One of two</p><button>Next</button>", "<p>Two of two</p><button>Back</button><button>Next</button>"],
+        ["<p>One of two</p><button>Next</button>", "<p>Have fun</p><button>Read again</button><button>Dive in!</button>"],
     ],
 )  # fmt: skip
 async def test_a_dialog_with_one_way_on_is_gone_through_to_its_end(page: Page, steps: list[str]) -> None:
@@ -53,6 +53,14 @@ async def test_a_dialog_with_one_way_on_is_gone_through_to_its_end(page: Page, s
         "<p>We use cookies</p><button>Accept</button>",
         "<p>Hello</p><button>Take the tour</button><button>Dive in!</button>",
         "<p>Hello</p><button>Next</button><button>Buy</button>",
+        "<p>Your account is closed and all boats are removed.</p><button>OK</button>",
+        "<p>From today on this costs 99 EUR a month.</p><button>OK</button>",
+        "<p>All 300 files will be gone for good.</p><button>OK</button>",
+        "<p>By going on you agree to the terms.</p><button>OK</button>",
+        "<p>Mallory becomes the owner of this harbor.</p><button>OK</button>",
+        "<p>The main engine is shut down.</p><button>OK</button>",
+        "<form method=post><input type=hidden name=action value=delete_account><p>Welcome here.</p><button>OK</button></form>",
+        "<p></p><button>OK</button>",
     ],
 )
 async def test_a_dialog_that_asks_or_does_something_is_left(page: Page, step: str) -> None:
@@ -60,9 +68,10 @@ async def test_a_dialog_that_asks_or_does_something_is_left(page: Page, step: st
 
 
 async def test_what_comes_after_a_step_is_left_if_it_asks_or_does_something(page: Page) -> None:
-    tells = "<p>One</p><button>Next</button>"
+    tells = "<p>One of two</p><button>Next</button>"
     for last in (
         "<p>Now invite your crew</p><button>Invite</button>",
         "<p>Be told of tides?</p><button>Yes</button>",
+        "<p>Your account is closed now.</p><button>OK</button>",
     ):
         assert await gone_through(page, tells, last) == ["Next"]
