@@ -167,9 +167,12 @@ class RecordSearch:
         beside = set(words(self._without_typed(line.near)))
         if line.row >= 0 and not (beside and beside <= named):  # `Name: Adaman` is a row of no list
             return self._is_asked_in_row(line)
+        new = [each for each in self.page.buttons if words(each.name) and fold(each.name) not in self.offered]
         return any(
-            words(each.name) and fold(each.name) not in self.offered and not is_another_deed(each.name)
-            for each in self.page.buttons
+            asks_for_more(each.name, fields=False) or agrees(each.name)
+            if each.away  # `Continue to payment`
+            else not is_another_deed(each.name)
+            for each in new
         ) or any(
             tells_a_condition(each.text)
             for each in self.page.lines

@@ -49,6 +49,8 @@ class PageButton(Model):
     form: bool
     plain: bool = False
     """It is no button by its markup: drawn so, or a link to the same page with another query."""
+    away: bool = False
+    """It is another link, which leads away from the page."""
 
 
 class RowButton(Model):

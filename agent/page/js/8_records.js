@@ -223,11 +223,13 @@ function goingOn(facts) {
   for (const root of rootsBelow(document)) {
     for (const el of root.querySelectorAll("*")) {
       const plain = !el.matches(PRESSED);
-      if ((plain && !isPressable(el)) || el.matches(":disabled") || !visible(el, look)) continue;
+      const away = plain && el.matches("a[href]") && !isPressable(el);
+      if ((plain && !away && !isPressable(el)) || el.matches(":disabled") || !visible(el, look)) continue;
       const form = el.form || el.closest("form");
       const frames = form && !form.closest("footer") ? BESIDES : `${BESIDES}, footer`; // a button of a form elsewhere
       if (closestFlat(el, (node) => node.matches(`${frames}, form[method=get]`))) continue;
       const row = closestFlat(el, isRow);
+      if (row && away) continue;
       if (row) {
         const said = plain ? drawnText(el, look) : nameOf(el, look);
         if (said && said.length <= LEAD_LENGTH) inRows.push({ name: said, row: numberOf(row, facts) });
@@ -235,7 +237,7 @@ function goingOn(facts) {
       }
       const fields = form ? [...form.elements].some((each) => each.matches(SEEN_FIELDS) && visible(each, look)) : false;
       const name = plain ? drawnText(el, look) : nameOf(el, look);
-      if (!plain || (name && name.length <= LEAD_LENGTH)) found.push({ name, fields, form: Boolean(form), plain });
+      if (!plain || (name && name.length <= LEAD_LENGTH)) found.push({ name, fields, form: Boolean(form), plain, away });
     }
   }
   return { buttons: found, row_buttons: inRows };

@@ -40,6 +40,7 @@ async def _find(page, html, *, typed=NAME, before="", path="/boats"):
         ("<h2>Adaman</h2><dl><dt>Captain<dd>Lovelace</dl><form method=post><button>Delete</button></form><form method=post><button>Add to favourites</button></form>", BOTH),
         ("<h2>Your boat</h2><p>Boat name: Adaman<p>Captain: Lovelace", BOTH),  # the name of its field
         ("<h2>Adaman</h2><a class=btn href=/e>Edit</a> <a href=/boats>All of them</a> <form method=post><input name=c><button>Add comment</button></form>", NAME),
+        ("<h2>Adaman</h2><a href=/1/files>Files</a> <a href=/crew/3>Ada</a>", NAME),
         ("<h2>Boats</h2><button>Columns</button><ul><li>Skua<li>Adaman</ul>", NAME),
         ("<h2>Boats</h2><form method=get><input name=q><button>Go</button></form><ul><li>Adaman</ul>", NAME),
         ("<form method=post><h2>Boats</h2><label><select><option>Delete selected</select> 0 of 3 selected</label>" + _table("Adaman|Lovelace").removeprefix("<h2>Boats</h2>") + "</form>", BOTH),
@@ -53,6 +54,7 @@ async def test_a_record_is_a_row_or_a_detail_with_all_that_was_typed(page, html,
 
 DENIED = {
     "a further press in its row": _table("Skua|Ada|", "Adaman|Lovelace|<form method=post><input type=hidden name=ok><button>Looks good</button></form>"),
+    "a link that goes on": "<h2>Your boat</h2><p>Boat name: Adaman<p><a href=/pay>Continue to payment</a>",
     "a condition": "<h2>Your boat</h2><p>Boat name: Adaman<p>It is listed when the fee is paid.",
     "a log of failures": "<h2>Activity</h2><ul><li>Creating the boat Adaman failed: the quota is used up</ul>",
     "a denial beside the row": _table("Adaman|Ada") + "<h2>Imports</h2><p>Adaman: could not be imported",
