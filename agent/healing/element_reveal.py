@@ -158,6 +158,7 @@ def _ways_on(index: PageIndex, *, begun: bool) -> list[int]:
 
     `begun`: a step before went on; then a dialog may end with several controls whose words do nothing, the last of which closes it.
     """
+    controls = {each.at for each in index.interactive}
     inside: defaultdict[int, list[IndexedElement]] = defaultdict(list)
     for element in index.elements:
         for region in index.regions_of(element):
@@ -165,18 +166,21 @@ def _ways_on(index: PageIndex, *, begun: bool) -> list[int]:
                 inside[region.element].append(element)
     found = []
     for elements in inside.values():
-        controls = [each for each in index.interactive if each in elements and each.tag != "a"]
-        ways = [each for each in controls if _said(each) not in _BACK]
-        told = [each.text for each in elements if each not in controls]
-        sends = any(region.kind is RegionKind.FORM for each in ways for region in index.regions_of(each))
-        if sends or not _only_tells(" ".join(told)):
-            continue
-        if not ways or not all(each.tag == "button" or each.role == "button" for each in ways):
+        own = [each for each in elements if each.at in controls and each.tag != "a"]
+        ways = [each for each in own if _said(each) not in _BACK]
+        told = " ".join(each.text for each in elements if each.at not in controls or each.tag == "a")
+        if not ways or not all(_is_plain_button(each, index) for each in ways) or not _only_tells(told):
             continue
         harmless = all(find_danger_in_words(_said(each), pressed=True) is None for each in ways)
         if (len(ways) == 1 and _said(ways[0]) in ADVANCING) or (begun and harmless):
             found.append(ways[-1].at)
     return found
+
+
+def _is_plain_button(element: IndexedElement, index: PageIndex) -> bool:
+    """Whether an element is a button that sends no form."""
+    in_form = any(region.kind is RegionKind.FORM for region in index.regions_of(element))
+    return (element.tag == "button" or element.role == "button") and not in_form
 
 
 def _only_tells(text: str) -> bool:
