@@ -449,7 +449,8 @@ async def _press(order: ActionOrder) -> None:
 async def _replace_text(order: ActionOrder, gated: GatedElement, text: str) -> None:
     """Replace the text at once, or key by key if the pace says so and the field accepts keys."""
     element = gated.element
-    paced = bool(text) and order.pace.key_delay_s > 0 and await _takes_keys(order, element, text)
+    by_keys = bool(text) and (order.pace.key_delay_s > 0 or await _has_picker(order, element))
+    paced = by_keys and await _takes_keys(order, element, text)
     if order.request.secret and text:
         await type_secret(order, element, keys=paced)
         await _commit(order, element)
@@ -490,6 +491,11 @@ async def _commit(order: ActionOrder, element: ElementHandle, text: str = "") ->
         if not in_page_library.document_replaced(error):
             raise
     return None
+
+
+async def _has_picker(order: ActionOrder, element: ElementHandle) -> bool:
+    """Whether a script draws a calendar for the field, and takes what is typed by its keys."""
+    return bool((await in_page_library.call_on(order.page, "kind", element))["picker"])
 
 
 async def _takes_keys(order: ActionOrder, element: ElementHandle, text: str) -> bool:

@@ -64,7 +64,7 @@ async function turn(verdict, selector, policy, watch, deadline) {
 function readied(report, verdict, policy) {
   const { element, via } = verdict;
   if (tagOf(element) === "input" && element.type === "password") passwords.add(element);
-  report.typable = policy.intent === "text" && takesText(element, policy.text);
+  report.typable = policy.intent === "text" && takesText(element, policy.text) && !hasPicker(element);
   // Nothing is focused before the identity check.
   const intent = policy.intent === "text" && (policy.keep || !report.typable) ? "handle" : policy.intent;
   if (intent === "handle" || policy.keep) {

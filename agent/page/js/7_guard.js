@@ -177,6 +177,16 @@ function prepareTyping(token) {
   return guard;
 }
 
+const PICKERS = /date-?(?:time-?)?picker|time-?picker|flatpickr|pikaday|(?:^|[\s_-])date(?:time)?(?=$|[\s_-])/i;
+
+/** Whether a script draws a calendar or a clock for a field: such scripts take what is typed by its keys, and else put back what they know when the field is left. */
+function hasPicker(el) {
+  if (tagOf(el) !== "input") return false;
+  const around = [el, flatParent(el)].filter(Boolean); // some give the calendar to the part around the field
+  return around.some((node) => PICKERS.test(["class", "id", "data-provide", "data-toggle"].map((name) => attr(node, name) || "").join(" ")))
+    || [...el.attributes].some((each) => each.name.startsWith("data-date-"));
+}
+
 /** Prepare a field for a secret: focus it, and select its text or go to its end. Whether it takes text as a whole. */
 function secretField(el, replace) {
   const text = takesText(el, "x") || (tagOf(el) === "input" && el.type === "number");

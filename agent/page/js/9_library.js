@@ -117,7 +117,7 @@ const library = Object.freeze({
   },
   ticked: async (el, wanted, timeoutMs) => json(await ticked(el, wanted, nativeNow() + timeoutMs)),
   scroll,
-  kind: (el) => json({ tag: tagOf(el), type: tagOf(el) === "input" ? el.type : null, editable: editingHost(el) }),
+  kind: (el) => json({ tag: tagOf(el), type: tagOf(el) === "input" ? el.type : null, editable: editingHost(el), picker: hasPicker(el) }),
   arm: (triggerJson) => json(arm(JSON.parse(triggerJson))),
   wait: async (token, timeoutMs) => json(await waitFor(token, timeoutMs)),
   disarm(token) {

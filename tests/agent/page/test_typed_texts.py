@@ -164,3 +164,27 @@ def test_an_editor_may_show_a_part_of_the_lines(text, shown, taken):
 def test_another_notation_is_shown_twice_and_is_not_what_was_there(shown, first, text, refused):
     seen = ShownText(shown, "old", beside=False, most=-1)
     assert seen.is_refused(text, ShownText(first, "old", beside=False, most=-1)) is refused
+
+
+PICKED = """<!doctype html><title>Dates</title><label>Received <input id=received class="form-control bootstrap-datepicker"></label>
+<label><input type=checkbox id=hazardous> Hazardous</label><script>
+let known = "";
+const received = document.querySelector("#received");
+received.addEventListener("keyup", () => { known = received.value; });
+const put = () => { received.value = known; };  // what it knows, when it is left
+document.addEventListener("mousedown", (event) => { if (event.target !== received) put(); });
+</script>"""
+
+
+AROUND = PICKED.replace(' class="form-control bootstrap-datepicker"', "").replace(
+    "<label>Received", '<label class="input-group date">Received'
+)
+
+
+@pytest.mark.parametrize("pace", [ActionPace(), ActionPace(key_delay_s=0.001)])
+@pytest.mark.parametrize("fields", [PICKED, AROUND])
+async def test_a_field_with_a_calendar_gets_the_keys_and_keeps_them(page, pace, fields):
+    await show(page, fields)
+    await perform_action(page, "fill", selector=css("#received"), value="2026-07-14", pace=pace)
+    await perform_action(page, "check", selector=css("#hazardous"), pace=pace)
+    assert await page.locator("#received").input_value() == "2026-07-14"
