@@ -74,6 +74,25 @@ def test_the_architecture_contracts_know_every_package() -> None:
     assert set(PYPROJECT["tool"]["importlinter"]["root_packages"]) == set(PACKAGES)
 
 
+BINDING_CALLS = {"expose_binding", "expose_function", "route_web_socket"}
+"""What puts a binding of the driver into the world of pages (decision 225)."""
+
+
+def test_no_binding_of_the_driver_is_put_into_pages() -> None:
+    folders = [
+        ROOT / each for each in ("agent", "periplus", "web_pages", "loaders", "mcp_server", "kb_store")
+    ]
+    files = [file for folder in folders for file in folder.rglob("*.py")]
+    called = [
+        (file.relative_to(ROOT).as_posix(), node.attr)
+        for file in files
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute) and node.attr in BINDING_CALLS
+    ]
+    assert files
+    assert called == []
+
+
 def test_no_committed_line_says_where_packages_come_from() -> None:
     told = []
     for path in _committed():

@@ -9,11 +9,12 @@ system (on Linux), since the driver would be the last to hear of it.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from contextlib import suppress
 from contextvars import Context
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from playwright.async_api import Error as DriverError
@@ -58,9 +59,27 @@ def is_alive(browser: Browser) -> bool:
     watched = _WATCHED.get(browser)
     return (
         browser.is_connected()
+        and not has_driver_ended(browser)
         and browser not in _ENDED
         and (watched is None or is_running(watched.processes.driver))
     )
+
+
+def has_driver_ended(where: Browser | BrowserContext) -> bool:
+    """Return whether the driver of a browser has ended, as after an error in it: every call fails from then on."""
+    return getattr(_read_connection(where), "_closed_error", None) is not None
+
+
+def hear_driver_end(where: Browser | BrowserContext, told: Callable[[], object]) -> None:
+    """Call `told` when the driver ends: neither a page nor the browser tells that it is closed then."""
+    connection = _read_connection(where)
+    if connection is not None:
+        connection.on("close", told)
+
+
+def _read_connection(where: Browser | BrowserContext) -> Any:
+    """Return Playwright's connection to its driver. It is no public one: the public objects do not tell of its end."""
+    return getattr(getattr(where, "_impl_obj", None), "_connection", None)
 
 
 async def wait_until_usable(browser: Browser) -> bool:

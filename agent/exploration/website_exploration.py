@@ -17,7 +17,9 @@ from pathlib import Path
 from typing import Literal
 
 from playwright.async_api import Browser, BrowserContext, StorageState
+from playwright.async_api import Error as DriverError
 
+from agent.browser.browser_life import is_alive
 from agent.browser.storage_state import save_session
 from agent.exploration import exploration_events
 from agent.exploration.exploration_events import MapEvent, redact_events
@@ -35,6 +37,7 @@ from agent.exploration.pages.page_observation import leads_to_other_address
 from agent.exploration.requests.request_rate import RequestRate
 from agent.exploration.requests.robots_permissions import RobotsPermissions
 from agent.exploration.shared_exploration import ExplorationWorkers, SharedExploration
+from agent.page.errors import PageError
 from agent.redaction import redact_known
 from kb_schema.exploration_folder import ExplorationFolder
 from kb_schema.explorations import AttemptedTransition, Exploration, PageRevisit, UnexploredItem
@@ -84,6 +87,14 @@ class StartNotOpened(RuntimeError):
         super().__init__(f"{url} cannot be opened: {reason}")
 
 
+class BrowserEnded(RuntimeError):
+    """The browser, or the driver that controls it, ended during the exploration. What was found until then is stored."""
+
+    def __init__(self, pages: int) -> None:
+        self.pages = pages
+        super().__init__("the browser or its driver ended during the exploration")
+
+
 async def explore(
     browser: Browser,
     wanted: Exploration,
@@ -108,7 +119,7 @@ async def explore(
     `tell` receives the events. `storage_state` is a signed-in session. Setting `stop` ends the exploration cleanly.
     `workers` perform steps that change nothing, and `browser` the rest. Raises `ExplorationMismatch`,
     `ExplorationNotSignedIn` if the first start page asks for a password, `StartNotOpened` if no page could be
-    opened (a new folder is removed again by both), and `KnowledgeError` for an unreadable folder.
+    opened (a new folder is removed again by both), `BrowserEnded`, and `KnowledgeError` for an unreadable folder.
     """
     book_folder = ExplorationFolder(folder, redact=redact_known)
     tell = redact_events(tell)
@@ -129,6 +140,10 @@ async def explore(
         return await explorer.run(browser)
     except (StartNotOpened, ExplorationNotSignedIn):
         if is_new:
+            shutil.rmtree(folder)
+        raise
+    except BrowserEnded as ended:
+        if is_new and not ended.pages:
             shutil.rmtree(folder)
         raise
 
@@ -219,7 +234,20 @@ class _Explorer:
         self.earlier = tuple(earlier)
 
     async def run(self, browser: Browser) -> Exploration:
-        """Run the exploration and return its final record."""
+        """Run the exploration and return its final record. Raises `BrowserEnded`: the record says nothing of an end then."""
+        try:
+            ended = await self._run(browser)
+        except (PageError, DriverError, TimeoutError, StartNotOpened, ExplorationNotSignedIn) as error:
+            if is_alive(browser):
+                raise
+            raise BrowserEnded(len(self.book.pages)) from error
+        if (
+            not is_alive(browser) and ended != "stopped"
+        ):  # each step that failed for that was taken for the site's
+            raise BrowserEnded(len(self.book.pages))
+        return self._end(ended)
+
+    async def _run(self, browser: Browser) -> EndedBy:
         ended: EndedBy = "stopped"
         while True:
             try:
@@ -233,7 +261,7 @@ class _Explorer:
                         raise ExplorationNotSignedIn(out.url) from out
                     ended = "signed_out"
                     break
-        return self._end(ended)
+        return ended
 
     def _blame(self, out: SignInLost) -> None:
         """Mark the control that signed out, so that no equal control is tried."""

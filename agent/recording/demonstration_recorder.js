@@ -2,17 +2,22 @@
 //
 // It only listens: in the capture phase, before the page's own listeners, and changes no element. The badge
 // is painted by a style sheet of the document: it is in no tree that the page or a snapshot could see.
+// A page may replace whatever it shares with this script: what tells Python, and what calls this script, is kept from before.
 // `send` takes three texts: what happened, the page (8_snapshot.js) and the index (9_index.js), or "".
 (() => {
+  "use strict"; // a function of the page that is called from here must not reach what called it
   const KEY = Symbol.for("periplus.recording.1");
   const LIBRARY = Symbol.for("periplus.page.1");
-  const BINDING = "__periplusHeard";
   if (window[KEY]) return;
   const given = { files: [] }; // the files that were chosen last: some pages take them away at once
   Object.defineProperty(window, KEY, { value: given });
-  const send = window[BINDING];
-  delete window[BINDING];
-  if (typeof send !== "function") return;
+  const channel = "PAGE_CHANNEL"; // page_channel.js
+  const quote = JSON.stringify;
+  const send = (what, page, index) => channel.tell(`[${quote(what)},${quote(page)},${quote(index)}]`);
+  const call = Function.prototype.call;
+  const addListener = call.bind(EventTarget.prototype.addEventListener, window);
+  const startTimer = setTimeout.bind(window);
+  const apply = call.bind(Function.prototype.apply);
 
   const OPERABLE =
     "a, area[href], button, input, select, textarea, summary, option, label, [onclick], [contenteditable]:not([contenteditable='false'])," +
@@ -31,8 +36,6 @@
   const PRESSED = new Set(["Enter", " "]);
   const DRAWN_MS = 60;
   const NativeError = Error;
-  const { stringify } = JSON; // a page may replace it to read or to write what is told
-  const { assign, create } = Object;
   const clock = Date.now.bind(Date); // a page may replace its clock, even by one without `now`
   const document_ = Math.random().toString(36).slice(2);
   const passwords = new WeakSet(); // fields that were password fields once stay secret
@@ -153,12 +156,12 @@
       around: el ? isAround(el) : false, node: el && isText(el) ? numberOf(el) : null,
       signs: seen ? seen.signs : null, unread: seen ? seen.unread : "", ...more,
     };
-    send([stringify(assign(create(null), what)), seen ? seen.page : "", seen ? seen.index : ""]);
+    send(channel.write(what), seen ? seen.page : "", seen ? seen.index : "");
   }
 
   /** Tell Python what it has to know without a page: that this document listens, that something was pressed, what was lost. */
   function tellBare(kind, unread = "") {
-    send([stringify({ __proto__: null, kind, at: -1, foreign: false, url: document.URL, time: clock(), tag: null, field: false, secret: false, unread }), "", ""]);
+    send(channel.write({ kind, at: -1, foreign: false, url: document.URL, time: clock(), tag: null, field: false, secret: false, unread }), "", "");
   }
 
   /** The function, which tells what it could not do: an error must not lose in silence what a person did. */
@@ -175,7 +178,7 @@
     };
   }
 
-  const later = (work, afterMs) => setTimeout(guarded(work), afterMs);
+  const later = (work, afterMs) => startTimer(guarded(work), afterMs);
 
   /** Count what a person presses, whatever becomes of it. */
   function countPress(event) {
@@ -803,12 +806,12 @@
 
   /** Listen, also once more: a listener that is there is not added again. */
   function listen() {
-    for (const kind of ["pointerdown", "keydown"]) window.addEventListener(kind, countPress, { capture: true, passive: true });
+    for (const kind of ["pointerdown", "keydown"]) addListener(kind, countPress, { capture: true, passive: true });
     for (const [kind, listener] of GUARDED) {
-      window.addEventListener(kind, listener, { capture: true, passive: true });
+      addListener(kind, listener, { capture: true, passive: true });
     }
     for (const kind of BEGINNINGS) {
-      window.addEventListener(kind, beginning, { capture: true });
+      addListener(kind, beginning, { capture: true });
     }
   }
 
@@ -824,7 +827,7 @@
   for (const name of ["open", "write", "writeln"]) {
     const own = Document.prototype[name];
     Document.prototype[name] = function (...given) {
-      const made = own.apply(this, given);
+      const made = apply(own, this, given);
       if (this === document) listen();
       return made;
     };

@@ -16,14 +16,16 @@ from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
 from playwright.async_api import BrowserContext, CDPSession, Frame, Page, Request
 from playwright.async_api import Error as DriverError
 
+from agent.browser.browser_life import hear_driver_end
 from agent.page import in_page_library
-from agent.page.driver_bindings import guard_driver_bindings
 from agent.page.errors import PageError
 from agent.page.page_changes import wait_for_change
+from agent.page.page_channel import Answer, PageChannel
 from agent.page.page_refusals import read_refusal_signs
 from agent.page.snapshot_capture import take_snapshot
 from agent.recording.added_texts import AddedTexts
@@ -51,13 +53,23 @@ from kb_schema.run_records import TraceEntry
 from kb_schema.secret_fields import PAGE_RULE
 from kb_schema.session_writer import SessionWriter
 
-BINDING = "__periplusHeard"
 RESTS_S = 0.4
 """A page that has not changed for this long is idle."""
 LONGEST_REST_S = 5.0
 FINISH_S = 20.0
 """How long the end of a recording waits for the page. A page that hangs is never idle, and no page of a person is ended."""
 _BLANK = ("about:blank", "chrome://", "chrome-error://")
+
+
+_RECORDED: WeakSet[BrowserContext] = WeakSet()
+"""Contexts whose pages have the script of a recorder; it cannot be taken out of them."""
+
+
+class AlreadyRecorded(RuntimeError):
+    """The context is or was recorded."""
+
+    def __init__(self) -> None:
+        super().__init__("its browser context is or was recorded")
 
 
 @cache
@@ -130,6 +142,8 @@ class DemonstrationRecording:
     problems: list[str] = field(default_factory=list)
     presses: int = 0
     """So many presses of buttons and keys were seen, whatever became of them."""
+    cut_off: str | None = None
+    """Why it ended before the person was done; None: it did not."""
     lost: int = 0
     """So much that was done is not in `actions`, as the script failed or the page could not be read."""
 
@@ -141,6 +155,8 @@ class DemonstrationRecording:
     @property
     def failure(self) -> str | None:
         """Why it shows no task, or not all of it; None for a recording that has what was done."""
+        if self.cut_off is not None:
+            return f"it ended before it was finished: {self.cut_off}"
         if self.lost:
             return f"{self.lost} of what was pressed or typed could not be recorded"
         if self.done:
@@ -191,19 +207,23 @@ class DemonstrationRecorder:
         self._resting: asyncio.Task[None] | None = None
         self._worker: asyncio.Task[None] | None = None
         self._added = AddedTexts()
+        self._channel = PageChannel(self._hear)
         self._order = 0
         self._lost_ids: set[str] = set()
         self.closed = asyncio.Event()
         """Set when the last tab is closed."""
 
     async def start(self) -> None:
-        """Start recording; pages that open later are recorded from the beginning."""
-        await self._browser.expose_binding(BINDING, self._hear)
-        await guard_driver_bindings(self._browser, private=BINDING)
-        await in_page_library.install(self._browser)
-        await self._browser.add_init_script(recorder_source(self._marked))
+        """Start recording; pages that open later are recorded from the beginning. Raises `AlreadyRecorded`."""
+        if self._browser in _RECORDED:
+            raise AlreadyRecorded
+        _RECORDED.add(self._browser)
         self._browser.on("page", self._opened)
+        await self._channel.open(self._browser)
+        await in_page_library.install(self._browser)
+        await self._browser.add_init_script(self._channel.fill(recorder_source(self._marked)))
         self._browser.on("close", lambda _: self.closed.set())
+        hear_driver_end(self._browser, self._cut_off)
         self._worker = asyncio.create_task(self._work(), name="recorder")
 
     async def finish(self, *, complete: bool = True) -> DemonstrationRecording:
@@ -236,6 +256,11 @@ class DemonstrationRecorder:
         await asyncio.to_thread(redact_session_files, self.recording.folder, self._context)
         return self.recording
 
+    def _cut_off(self) -> None:
+        if not self.closed.is_set():
+            self.recording.cut_off = "the driver that controls the browser ended"
+            self.closed.set()
+
     async def rest(self) -> None:
         """Wait until all events are processed and the page is idle."""
         await self._queue.join()
@@ -244,18 +269,16 @@ class DemonstrationRecorder:
 
     # -- receiving events -------------------------------------------------------------------------------------
 
-    def _hear(self, source: dict[str, Any], texts: Any) -> None:
-        tab = self._tab_of(source["page"])
-        if tab is None or not isinstance(texts, list) or len(texts) != 3:
+    def _hear(self, page: Page, text: str, _answer: Answer) -> None:
+        tab = self._tab_of(page)
+        if tab is None:
             return
-        texts = [str(each) for each in texts]
-        try:
-            what = parse_recorded_event(texts)
-        except ValueError:
-            return  # a page called the binding itself
+        texts = [str(each) for each in json.loads(text)]
+        what = parse_recorded_event(texts)
+        self._tabs[tab].listens = True
         if what.kind == "listening":
-            self._tabs[tab].listens = True
-        elif what.kind == "pressed":
+            return
+        if what.kind == "pressed":
             self.recording.presses += 1
         elif what.kind == "lost":
             self._lose(describe_lost(what))

@@ -116,7 +116,7 @@ class PageBeforeEvent:
 
 
 def parse_recorded_event(texts: list[str]) -> RecordedEvent:
-    """Parse an event. Raises `ValueError` for an invalid message, since pages may call the binding themselves."""
+    """Parse an event. Raises `ValueError` for an invalid message."""
     return RecordedEvent.model_validate_json(texts[0])
 
 

@@ -90,4 +90,4 @@ def _read_signs(action: RecordedAction) -> RefusalSigns | None:
     try:
         return RefusalSigns.model_validate_json(action.what.signs)
     except ValidationError:
-        return None  # a page called the binding itself
+        return None  # the page replaced what reads them

@@ -44,7 +44,7 @@ from periplus.exploration.map_run import MapRunPlan, SignInFunction, map_website
 from periplus.exploration.map_summary import print_map_summary
 from periplus.exploration.map_summary import summary_to_json as summary_json
 from periplus.exploration.map_update import MapUpdate, apply_update, print_update, propose_update, update_map
-from periplus.exploration.map_view import MapView, format_plain_text
+from periplus.exploration.map_view import MapView
 from periplus.exploration.sitemap_addresses import select_sitemap_addresses
 from periplus.fleet.workers_option import WorkerSelection, WorkersOption, parse_workers
 from periplus.foreign_input import read_foreign
@@ -213,7 +213,8 @@ def map_(
 
     Explores in a window of its own of your running Chrome, with a copy of its session for this site.
 
-    Exit codes: 0 done, 2 an error to correct, 130 interrupted (the pages so far were written).
+    Exit codes: 0 done, 1 the browser ended (the pages so far were written) or no page became a screen, 2 an error to
+    correct, 130 interrupted (the pages so far were written).
     """
     console = CommandConsole(stderr=as_json)
     using = choose_browser(cdp_endpoint, allow_remote_cdp, None, channel, proxy_server, headed)
@@ -259,8 +260,7 @@ def map_(
         )
         chart, stopped = asyncio.run(journey.go(console))
         opening = open_selected_stores(mongodb_url, arangodb_url) if load else None
-    _check_found(chart, folder, stopped=stopped)
-    if load and opening is not None and chart.knowledge.screens:
+    if load and opening is not None:
         loaded = asyncio.run(_load(chart.knowledge, opening))
         if not as_json:
             console.print(f"loaded       {escape(loaded.website_id)}, generation {loaded.generation}")
@@ -270,14 +270,6 @@ def map_(
         print_map_summary(console, chart, folder, loaded=load)
     if stopped:
         raise typer.Exit(ExitCode.INTERRUPTED)
-
-
-def _check_found(chart: ExploredKnowledge, folder: MapFolder, *, stopped: bool) -> None:
-    """Raise `UserError` for a map without a screen: loaded, it would replace what is known with nothing."""
-    if chart.knowledge.screens or stopped:
-        return
-    reason = f": {format_plain_text(chart.warnings[0])}" if chart.warnings else ""
-    raise UserError(f"no page became a screen{reason}", fix=f"look at the pages in {folder.exploration.path}")
 
 
 @dataclass(frozen=True, slots=True)

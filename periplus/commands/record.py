@@ -279,7 +279,9 @@ def _print_recording(console: Console, recording: DemonstrationRecording) -> Non
     if failure is not None:
         fix = (
             "the lines above say what is missing"
-            if recording.lost
+            if recording.lost and recording.cut_off is None
+            else "what was done until then is in the folder; record the task again"
+            if recording.cut_off is not None
             else "do the task in the tab that `record` opened, then close it"
         )
         console.print(

@@ -59,7 +59,7 @@ async def write_knowledge_base(
 
     Ctrl-C ends the building; writing, which is short, is finished. Raises `KnowledgeError` for an unreadable folder. Raises
     `UserError` if the exploration has no pages, if generated files were edited (unless `force`), if writing fails, or if it was
-    ended: the pages are stored then, and the knowledge base is as it was.
+    ended: the pages are stored then, and the knowledge base is as it was. So it is if no page became a screen, with exit code 1.
     """
     if not force:
         check_unedited(folder)
@@ -79,9 +79,20 @@ async def write_knowledge_base(
             fix=f"periplus map --redraw {folder.path} writes it from them",
             code=ExitCode.INTERRUPTED,
         ) from exc
+    if not result.knowledge.screens:
+        raise _report_no_screens(result, folder)
     with on_signals(_finish_writing, signal.SIGINT, signal.SIGTERM):
         await asyncio.to_thread(_write, result, folder, force=force)
     return result
+
+
+def _report_no_screens(result: ExploredKnowledge, folder: MapFolder) -> UserError:
+    told = "; ".join(result.warnings[:3]) or "nothing distinguishes them"
+    return UserError(
+        f"no page became a screen, so no knowledge base was written: {told}",
+        fix=f"the pages are stored in {folder.path}: look at them, and map more of the site (--also, --sign-in-form)",
+        code=ExitCode.FAILED,
+    )
 
 
 def _finish_writing() -> None:

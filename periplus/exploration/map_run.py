@@ -15,6 +15,7 @@ from playwright.async_api import Browser
 from agent.exploration.pages.page_addresses import build_place
 from agent.exploration.shared_exploration import ExplorationWorkers
 from agent.exploration.website_exploration import (
+    BrowserEnded,
     ExplorationMismatch,
     ExplorationNotSignedIn,
     SignInRenewal,
@@ -24,7 +25,9 @@ from agent.exploration.website_exploration import (
 from kb_schema.explorations import Exploration, MapLimits
 from kb_schema.url_patterns import origin_of
 from loaders.exploration_import import ExploredKnowledge
+from loaders.markup_escapes import format_count
 from periplus.errors import UserError
+from periplus.exit_codes import ExitCode
 from periplus.exploration.map_folder import EXPLORATION, SIGNED_OUT, MapFolder
 from periplus.exploration.map_knowledge_base import check_unedited, write_knowledge_base
 from periplus.exploration.map_view import MapView
@@ -170,6 +173,25 @@ async def explore_website(
     except StartNotOpened as exc:
         _remove_empty_folder(plan.folder.path, is_new=is_new)
         raise UserError(str(exc), fix=_advise_on_start(exc)) from exc
+    except BrowserEnded as exc:
+        raise _report_ended_browser(exc, plan) from exc
+
+
+def _report_ended_browser(error: BrowserEnded, plan: MapRunPlan) -> UserError:
+    """Return what a map says whose browser ended: no knowledge base is written of a part of the website."""
+    again = f"periplus map {plan.url} --out {plan.folder.path} --resume"
+    kept = (
+        f"{format_count(error.pages, 'page')} that were found are stored in {plan.folder.path}"
+        if error.pages
+        else "no page was found"
+    )
+    return UserError(
+        f"{error}; {kept}",
+        fix=f"{again} continues; periplus map --redraw {plan.folder.path} writes the knowledge base of what was found"
+        if error.pages
+        else "start the command again; if it happens again, look at the page in a browser",
+        code=ExitCode.FAILED,
+    )
 
 
 def _remove_empty_folder(folder: Path, *, is_new: bool) -> None:
@@ -207,3 +229,5 @@ async def _explore_signed_out(browser: Browser, plan: MapRunPlan, view: MapView,
         await explore(browser, wanted, plan.folder.path / SIGNED_OUT, tell=view, stop=stop, hints_first=True)
     except StartNotOpened as exc:
         view.say(str(exc))
+    except BrowserEnded as exc:
+        raise _report_ended_browser(exc, plan) from exc

@@ -218,7 +218,8 @@ class _CommandWork:
         if self._why is JobLeft:
             raise JobLeft(resumable=False)
         reason, fix = await asyncio.to_thread(read_reason, folder / OUTPUT) if code else (None, None)
-        if code == ExitCode.USER_ERROR:
+        # A map has no outcome of its own: one that ends with a failure has drawn nothing.
+        if code == ExitCode.USER_ERROR or (code == ExitCode.FAILED and isinstance(self._job.order, MapOrder)):
             raise UserError(reason or "the command was refused", fix=fix or f"see {OUTPUT} of the job")
         outcome = "success" if code == ExitCode.DONE else "partial" if code == ExitCode.PARTIAL else "failure"
         return JobOutcome(outcome=outcome, error=reason, hint=fix, run_id=await self._find_run())

@@ -15,7 +15,7 @@ from playwright.async_api import Browser, Page
 from playwright.async_api import Error as PlaywrightError
 from rich.console import Console
 
-from agent.recording.demonstration_recorder import DemonstrationRecorder
+from agent.recording.demonstration_recorder import AlreadyRecorded, DemonstrationRecorder
 from agent.recording.recorded_actions import RecordedAction
 from agent.run_context import RunContext
 from agent.synthesis.synthesis_pipeline import PipelineResult
@@ -115,8 +115,8 @@ async def record(
     )
     try:
         await recorder.start()
-    except PlaywrightError as exc:
-        reason = exc.message.splitlines()[0]
+    except (PlaywrightError, AlreadyRecorded) as exc:
+        reason = str(exc).splitlines()[0]
         raise UserError(
             f"the page cannot be recorded: {reason}", fix="use a new browser context for each recording"
         ) from exc

@@ -19,7 +19,7 @@ _OF_PAGES = frozenset({"console", "dialog", "request", "requestfailed", "request
 class LentContext:
     """Stands for a `BrowserContext` whose other pages are somebody else's.
 
-    What is installed (`add_init_script`, `expose_binding`) and listened to (`on`) concerns pages that were opened
+    What is installed (`add_init_script`) and listened to (`on`) concerns pages that were opened
     here, and pages that those opened. `close` closes them and nothing else. Other attributes are the context's.
     """
 
@@ -39,7 +39,6 @@ class LentContext:
         self.own: set[Page] = set() if own is None else own
         self._pages: list[Page] = []
         self._scripts: list[str] = []
-        self._bindings: list[tuple[str, Callable[..., Any]]] = []
         self._listeners: list[tuple[str, Callable[..., Any]]] = []
         self._preparing: set[asyncio.Task[None]] = set()
 
@@ -69,12 +68,6 @@ class LentContext:
         self._scripts.append(script)
         for page in self.pages:
             await page.add_init_script(script)
-
-    async def expose_binding(self, name: str, callback: Callable[..., Any]) -> None:
-        """Expose a function to our pages."""
-        self._bindings.append((name, callback))
-        for page in self.pages:
-            await page.expose_binding(name, callback)
 
     def on(self, event: str, f: Callable[..., Any]) -> None:
         """Listen to an event of our pages; `page`: each page of ours that opens. Service workers are the person's: not heard."""
@@ -123,8 +116,6 @@ class LentContext:
         """Install what the context has; `again`: the page may have its document already."""
         with suppress(PlaywrightError):  # it may be closed already
             await show_as_focused(page)
-            for name, callback in self._bindings:
-                await page.expose_binding(name, callback)
             for script in self._scripts:
                 await page.add_init_script(script)
                 if again:

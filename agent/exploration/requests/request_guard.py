@@ -25,8 +25,7 @@ from agent.dangers.danger_rules import judge_request
 from agent.dangers.sent_deeds import SentRequest
 from agent.exploration.requests.load_requests import LoadRequests
 from agent.exploration.requests.read_requests import ReadRequests
-from agent.exploration.requests.websocket_guard import ANY, WebSocketGuard
-from agent.page.driver_bindings import guard_driver_bindings
+from agent.exploration.requests.websocket_guard import WebSocketGuard
 from agent.page.page_requests import is_page_document
 from agent.page.redirect_guard import ONCE_MORE, OutgoingRequest, RedirectGuard, read_body
 from agent.page.unrouted_requests import remove_unrouted
@@ -161,8 +160,7 @@ class RequestGuard:
         await remove_unrouted(context)
         await context.add_init_script(_unseen())
         sockets = WebSocketGuard(self._may_connect, self._may_say, lambda: self.using, self._said)
-        await context.route_web_socket(ANY, sockets.connect)
-        await guard_driver_bindings(context)
+        await sockets.install(context)
         self._detours = RedirectGuard(self._refused, see_frames=self._see_frames)
         context.on("page", self._opened)
         await self._choose_route(windows=True)

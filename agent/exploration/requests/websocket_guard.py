@@ -1,20 +1,31 @@
 """Blocks WebSocket messages of pages: messages from the server pass, messages from the page do not.
 
 Pages send messages on their own (heartbeats, subscriptions) and when a control is used. Both are blocked, but only
-the latter are reported. Routes do not see sockets of web workers.
+the latter are reported. Pages have sockets of ours (`guarded_sockets.js`), which ask before they connect and before they send: a route
+of the driver would put its binding into every page (`page_channel`). Sockets of web workers are not seen.
 """
 
 from __future__ import annotations
 
+import asyncio
+import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from functools import cache
+from pathlib import Path
 
-from playwright.async_api import WebSocketRoute
+from playwright.async_api import BrowserContext, Page
 
-ANY = re.compile("")
+from agent.page.page_channel import Answer, PageChannel
+
 MOST_HABITS = 2_000
 _CHANGING = re.compile(r"[0-9a-fA-F]{8,}|[0-9]+")
-_LONGEST = 300
+
+
+@cache
+def _sockets() -> str:
+    """Return the script that gives a page sockets which ask."""
+    return (Path(__file__).parent / "guarded_sockets.js").read_text(encoding="utf-8")
 
 
 class WebSocketGuard:
@@ -32,27 +43,39 @@ class WebSocketGuard:
         """
         self._may_connect, self._passes, self._using, self._stop = may_connect, passes, using, stop
         self._habits: set[str] = set()
+        self._answers: set[asyncio.Task[None]] = set()
 
-    async def connect(self, socket: WebSocketRoute) -> None:
-        """Handle a socket that a page opens."""
-        if not self._may_connect(socket.url):
-            await socket.close()
-            return
-        server = socket.connect_to_server()
+    async def install(self, context: BrowserContext) -> None:
+        """Guard the sockets of every document that the context will open; call it once per context."""
+        channel = PageChannel(self._hear)
+        await channel.open(context)
+        await context.add_init_script(channel.fill(_sockets()))
 
-        def said(message: str | bytes) -> None:
-            if self._passes():
-                server.send(message)
-            elif self._using():
-                if _shape(message) not in self._habits:
-                    self._stop(socket.url)
-            elif len(self._habits) < MOST_HABITS:
-                self._habits.add(_shape(message))
+    def _hear(self, _page: Page, text: str, answer: Answer) -> None:
+        asked = json.loads(text)
+        if asked["kind"] == "connect":
+            may = self._may_connect(asked["url"])
+        else:
+            may = self._may_send(asked["url"], asked["text"])
+        self._do(answer(json.dumps({"at": asked["at"], "may": may})))
 
-        socket.on_message(said)
+    def _may_send(self, url: str, beginning: str) -> bool:
+        """Return whether a message is sent; report it otherwise, if a control sends it."""
+        if self._passes():
+            return True
+        if self._using():
+            if _shape(beginning) not in self._habits:
+                self._stop(url)
+        elif len(self._habits) < MOST_HABITS:
+            self._habits.add(_shape(beginning))
+        return False
+
+    def _do(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._answers.add(task)
+        task.add_done_callback(self._answers.discard)
 
 
-def _shape(message: str | bytes) -> str:
+def _shape(beginning: str) -> str:
     """Return the structure of a message, without numbers and keys."""
-    text = message if isinstance(message, str) else message.decode("latin-1")
-    return _CHANGING.sub("0", text[:_LONGEST])
+    return _CHANGING.sub("0", beginning)

@@ -24,6 +24,7 @@ from loaders import read_knowledge_folder
 from loaders.exploration_import import knowledge_builder
 from periplus.commands.map import app
 from periplus.errors import UserError
+from periplus.exit_codes import ExitCode
 from periplus.exploration.login_form import find_fields, find_sign_in_controls, find_submit_button
 from periplus.exploration.map_folder import MapFolder, find_map_folder
 from periplus.exploration.map_view import MapView
@@ -146,7 +147,8 @@ def test_a_map_without_a_screen_is_no_success(tmp_path: Path, monkeypatch: pytes
         knowledge_builder, "build_screens", lambda _: ([], ["Quay is left out: it has no text"])
     )
     refusal = refused("--redraw", str(seen(tmp_path / "map").path), "--load")
-    assert refusal.message == "no page became a screen: Quay is left out: it has no text"
+    assert refusal.message.endswith("no knowledge base was written: Quay is left out: it has no text")
+    assert refusal.code == ExitCode.FAILED
 
 
 def test_what_a_page_says_names_no_secret_also_if_it_is_put_together(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -110,3 +111,23 @@ async def test_writing_that_has_begun_is_finished(tmp_path, monkeypatch):
     monkeypatch.setattr(map_knowledge_base, "write_folder", write)
     assert isinstance(await write_knowledge_base(folder), ExploredKnowledge)
     check_unedited(folder)
+
+
+async def test_a_map_without_a_screen_is_no_success_and_leaves_the_knowledge_base(tmp_path, monkeypatch):
+    folder = explored(tmp_path / "map")
+    await write_knowledge_base(folder)
+    before = {each: each.read_bytes() for each in folder.knowledge.rglob("*") if each.is_file()}
+    build = map_knowledge_base.build_knowledge
+
+    def build_nothing(*given, **more):
+        made = build(*given, **more)
+        assert made.knowledge.screens
+        others = {kind: each for kind, each in made.knowledge.by_kind.items() if kind != "screen"}
+        none = replace(made.knowledge, by_kind=others)
+        return ExploredKnowledge(none, {}, ("Quay is left out: it breaks a rule",))
+
+    monkeypatch.setattr(map_knowledge_base, "build_knowledge", build_nothing)
+    with pytest.raises(UserError, match=r"no page became a screen.*Quay is left out") as failed:
+        await write_knowledge_base(folder)
+    assert failed.value.code == ExitCode.FAILED
+    assert {each: each.read_bytes() for each in folder.knowledge.rglob("*") if each.is_file()} == before
