@@ -19,8 +19,8 @@ PAGE = """<main><h1>Order</h1><form aria-label=Order onsubmit="return false">
 <label>Pass <input type=password id=pass></label>
 <button id=keep type=button>Keep</button><button id=off type=button disabled>Print</button></form>
 <dl><dt>Total</dt><dd id=total>42</dd></dl><ul aria-label=Rows><li>One</li><li id=two>Two</li></ul>
-<a id=go href="#" onclick="event.preventDefault(); if (typeof act === 'function') act()">Go</a>
-<div role=dialog id=box >Delete Ann?</div><p role=status id=said>Saved</p><p id=text>Total boats: 3</p></main>"""
+<a id=go href="#" onclick="event.preventDefault(); for (const each of document.querySelectorAll('#box, #said, #text')) each.hidden = false; if (typeof act === 'function') act()">Go</a>
+<div role=dialog id=box hidden>Delete Ann?</div><p role=status id=said hidden>Saved</p><p id=text hidden>Total boats: 3</p></main>"""
 CASES = [
     ("field_value:Shop name=Velo Two", "shop.value = 'Velo'", 'Shop name: expected "Velo Two", the field holds "Velo"'),
     ("field_populated:Shop name", "shop.value = ''", "Shop name: expected a value, the field is empty"),
