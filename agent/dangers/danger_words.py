@@ -48,6 +48,8 @@ class DialogWords(Model):
     agree: frozenset[str]
     decline: frozenset[str]
     says: DangerPhrases
+    done: frozenset[str]
+    agreed: frozenset[str]
     wider: frozenset[str]
     general: frozenset[str]
     things: frozenset[str]
@@ -258,6 +260,9 @@ def normalize_text(text: str) -> str:
     )
 
 
+_SUM = re.compile(
+    r"[$€£¥₹₿]\s?\d|\d[\d.,]*\s?(?:[$€£¥₹₿]|(?:EUR|USD|GBP|CHF|JPY|INR|CAD|AUD|PLN|CZK|SEK|NOK|DKK|zł|Kč|kr)\b)|\b(?:EUR|USD|GBP|CHF)\s?\d"
+)
 _FIRST_WITHOUT_SPACES = 0x3000
 """The first sign of scripts that write words without spaces between them."""
 _SPACED_OUT = re.compile(r"(?<![^\W_])[^\W\d_](?:[ .\u00b7_\u2010-\u2013-][^\W\d_]){2,}(?![^\W_])")
@@ -362,6 +367,19 @@ def list_named_words(text: str) -> frozenset[str]:
 def find_money_words(text: str) -> frozenset[str]:
     """Return the words of a text that speak of money: `fee`, `price`."""
     return load_danger_words().dialogs.money.intersection(re.findall(r"\w+", normalize_text(text).casefold()))
+
+
+def tells_a_sum(text: str) -> bool:
+    """Return whether a text has an amount of money: `99 EUR`, `$5`."""
+    return _SUM.search(text) is not None
+
+
+def tells_of_anything_done(text: str) -> bool:
+    """Return whether the text of a dialog tells of a deed in whatever form, of a sum, or of an agreement."""
+    known, said = load_danger_words().dialogs, words(normalize_text(text))
+    pays = tells_a_sum(text) or (bool(find_money_words(text)) and any(map(str.isdigit, text)))
+    done = any(each in known.agreed or each.startswith(tuple(known.done)) for each in said)
+    return pays or done or bool(list_harms_in_dialog(text))
 
 
 def find_wider_words(text: str) -> frozenset[str]:

@@ -460,8 +460,8 @@ class StepRunner:
             if run.entered is not None and not repeatable:
                 await run.entered.after_press(self._session.page)
         except PageGone as gone:
-            if entry is not None and self._page_closed_itself():
-                reason = "the page closed itself after it"
+            if entry is not None and self._is_page_closed():
+                reason = "the page was closed after it"
                 raise build_uncertain_step_error(run, step, str(gone), reason) from gone
             raise
         finally:
@@ -471,8 +471,8 @@ class StepRunner:
             await engine.checkpoints.conclude(entry, "happened")
         return verdicts
 
-    def _page_closed_itself(self) -> bool:
-        """Whether the page is closed in a browser that goes on: a window for one form closes when that was sent."""
+    def _is_page_closed(self) -> bool:
+        """Whether the page is closed in a browser that goes on: a window for one form closes itself when that was sent."""
         page = self._session.page
         return page.is_closed() and page.context.browser is not None and is_alive(page.context.browser)
 

@@ -182,16 +182,11 @@ class ExplorationStepRunner:
     # -- going to pages
 
     async def learn_usual_requests(self, start: str) -> None:
-        """Open a start page as any visit opens it, to learn what every visit sends; nothing is recorded."""
-        if not self.rules.permission.may_open(start):
-            return
-        await self.rules.pace.turn()
-        loads = self.guard.loads
-        loads.learning = True
-        try:
-            await self.tab.open(start)
-        finally:
-            loads.learning = False
+        """Open a start page that is recorded already as any visit opens it, to learn what every visit sends."""
+        if not self.guard.loads.learned and self.rules.permission.may_open(start):
+            await self.rules.pace.turn()
+            with self.guard.loads.learn():
+                await self.tab.open(start)
 
     async def open_starts(self, starts: Sequence[str]) -> None:
         """Open the start pages that are not recorded yet. Raises `SignInLost`."""
@@ -201,7 +196,8 @@ class ExplorationStepRunner:
                 for page in self.book.pages.values()
             )
             if not known and not self.rules.over():
-                await self._begin_at(start, start=True)
+                with self.guard.loads.learn():
+                    await self._begin_at(start, start=True)
 
     async def open_hints(self, hints: Sequence[str]) -> bool:
         """Open the given addresses of unknown places; return whether one of them was new."""

@@ -213,8 +213,6 @@ class _Explorer:
             self.sharing = SharedExploration(self.ledger, workers, self.permission.may_open, stop, usual)
         self.began = time.monotonic()
         self.sign_ins = 0
-        self.learned = False
-        """Whether it is known what every visit sends."""
         self.hints, self.hints_first = wanted.hints, False
         self.earlier: tuple[UnexploredItem, ...] | None = None
         """What an earlier exploration left, if this one updates it."""
@@ -272,9 +270,8 @@ class _Explorer:
             self.ledger.mark(out.step.page.page_id, offer.offer_id, "signs_out", f"led to {out.url}")
 
     async def _explore(self, context: BrowserContext) -> EndedBy:
-        if not self.learned:
+        if self.book.pages:  # it goes on
             await self.hands.learn_usual_requests(self.wanted.starts[0])
-            self.learned = True
         await self.hands.open_starts(self.wanted.starts)
         if self.hands.unopened and not self.book.pages:
             raise StartNotOpened(*next(iter(self.hands.unopened.items())))

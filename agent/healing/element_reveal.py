@@ -7,15 +7,13 @@ running and by verifying.
 
 from __future__ import annotations
 
-import re
-from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Page
 
-from agent.dangers.danger_words import find_danger_in_words, find_money_words, list_harms_in_dialog
+from agent.healing.telling_dialogs import find_ways_on
 from agent.locators.page_index import IndexedElement, PageIndex, RegionKind
 from agent.locators.page_scan import scan_page
 from agent.locators.stable_selectors import choose_selectors
@@ -49,20 +47,6 @@ CLOSING = frozenset(
     }
 )
 """Names of controls that close something without agreeing to anything."""
-ADVANCING = frozenset({"continue", "done", "finish", "next", "ok", "okay", "start"})
-"""Names of controls that go on from what is told: in a dialog that has no other way, nothing is agreed to."""
-_BACK = frozenset({"back", "previous"})
-LEAST_TOLD = 2
-"""Words of a dialog that tells something."""
-_DEEDS = (
-    "block", "cancel", "charg", "clos", "delet", "eras", "gelösch", "gone", "grant", "lost", "löschen", "owner", "remov", "renew", "revok", "shut",
-    "suspend", "terminat", "transfer", "wip", "zustimm",
-)  # fmt: skip
-"""Beginnings of words that say what is done, in whatever form."""
-_AGREED = frozenset(
-    {"accept", "accepted", "accepts", "agree", "agreed", "agrees", "consent", "consents", "terms"}
-)
-_SUM = re.compile(r"\d\s*(?:€|\$|£|¥|[A-Z]{3}\b)|(?:€|\$|£|¥)\s*\d")
 _CROSSES = frozenset("\u00d7\u2715\u2716\u2a2f")
 """Multiplication signs and crosses."""
 CLOSE_GATE_S = 1.0
@@ -115,7 +99,7 @@ async def dismiss_dialogs(page: Page, index: PageIndex) -> list[str]:
     """Close open dialogs by their own controls, and go through those that only tell something; return the names of the controls."""
     used = []
     for number in range(MOST_TOLD):
-        on = _ways_on(index, begun=number > 0)
+        on = find_ways_on(index, begun=number > 0)
         for at in (*_closers(index), *on):
             selector = (await choose_selectors(page, index, [at]))[0].selector
             if selector is None:
@@ -153,57 +137,9 @@ def _closers(index: PageIndex) -> list[int]:
     return [found[dialog] for dialog in sorted(found, reverse=True)]
 
 
-def _ways_on(index: PageIndex, *, begun: bool) -> list[int]:
-    """Return the position of the control that goes on in each open dialog that tells of no deed and asks nothing: its only one.
-
-    `begun`: a step before went on; then a dialog may end with several controls whose words do nothing, the last of which closes it.
-    """
-    controls = {each.at for each in index.interactive}
-    inside: defaultdict[int, list[IndexedElement]] = defaultdict(list)
-    for element in index.elements:
-        for region in index.regions_of(element):
-            if region.kind is RegionKind.DIALOG:
-                inside[region.element].append(element)
-    found = []
-    for elements in inside.values():
-        own = [each for each in elements if each.at in controls and each.tag != "a"]
-        ways = [each for each in own if _said(each) not in _BACK]
-        told = " ".join(each.text for each in elements if each.at not in controls or each.tag == "a")
-        if not ways or not all(_is_plain_button(each, index) for each in ways) or not _only_tells(told):
-            continue
-        harmless = all(find_danger_in_words(_said(each), pressed=True) is None for each in ways)
-        if (len(ways) == 1 and _said(ways[0]) in ADVANCING) or (begun and harmless):
-            found.append(ways[-1].at)
-    return found
-
-
-def _is_plain_button(element: IndexedElement, index: PageIndex) -> bool:
-    """Whether an element is a button that sends no form."""
-    in_form = any(region.kind is RegionKind.FORM for region in index.regions_of(element))
-    return (element.tag == "button" or element.role == "button") and not in_form
-
-
-def _only_tells(text: str) -> bool:
-    """Whether a text asks nothing and says nothing that is done, paid or agreed to; one of a word or two may be drawn otherwise."""
-    said = words(text)
-    pays = find_money_words(text) and any(map(str.isdigit, text))
-    deeds = any(each.startswith(_DEEDS) or each in _AGREED for each in said)
-    return not (
-        len(said) < LEAST_TOLD
-        or "?" in text
-        or list_harms_in_dialog(text)
-        or pays
-        or _SUM.search(text)
-        or deeds
-    )
-
-
-def _said(element: IndexedElement) -> str:
-    return " ".join(words(element.name or element.text))
-
-
 def _closes(element: IndexedElement) -> bool:
-    return (element.name or element.text).strip() in _CROSSES or _said(element) in CLOSING
+    said = element.name or element.text
+    return said.strip() in _CROSSES or " ".join(words(said)) in CLOSING
 
 
 def _identity(element: IndexedElement) -> tuple[object, ...]:

@@ -12,7 +12,7 @@ import asyncio
 import json
 import re
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -422,7 +422,7 @@ async def _fit_lines(order: ActionOrder, element: ElementHandle, text: str) -> s
     """
     if not _LINE_BREAK.search(text):
         return text
-    kind = await in_page_library.call_on(order.page, "kind", element)
+    kind = await _read_kind(order, element)
     return _LINE_BREAK.sub("", text) if kind["tag"] == "input" else text
 
 
@@ -449,8 +449,8 @@ async def _press(order: ActionOrder) -> None:
 async def _replace_text(order: ActionOrder, gated: GatedElement, text: str) -> None:
     """Replace the text at once, or key by key if the pace says so and the field accepts keys."""
     element = gated.element
-    by_keys = bool(text) and (order.pace.key_delay_s > 0 or await _has_picker(order, element))
-    paced = by_keys and await _takes_keys(order, element, text)
+    kind = await _read_kind(order, element)
+    paced = bool(text) and (order.pace.key_delay_s > 0 or kind["picker"]) and _takes_keys(kind, text)
     if order.request.secret and text:
         await type_secret(order, element, keys=paced)
         await _commit(order, element)
@@ -476,7 +476,7 @@ async def _replace_text(order: ActionOrder, gated: GatedElement, text: str) -> N
         first = ShownText.read(await in_page_library.call_on(order.page, "pasteText", element, text)) or first
         if first.has(text):
             return
-    keys = editor is None and "\n" not in text and await _takes_keys(order, element, text)
+    keys = editor is None and "\n" not in text and _takes_keys(kind, text)
     if keys and (await in_page_library.call_on(order.page, "secretField", element, True))["focused"]:
         await type_again(order.page, order.action, order.judged, text, first, element)
     else:
@@ -493,13 +493,13 @@ async def _commit(order: ActionOrder, element: ElementHandle, text: str = "") ->
     return None
 
 
-async def _has_picker(order: ActionOrder, element: ElementHandle) -> bool:
-    """Whether a script draws a calendar for the field, and takes what is typed by its keys."""
-    return bool((await in_page_library.call_on(order.page, "kind", element))["picker"])
+async def _read_kind(order: ActionOrder, element: ElementHandle) -> Mapping[str, Any]:
+    """Return the tag of a field, its type, and whether it is edited text and whether a script draws a calendar for it."""
+    kind: Mapping[str, Any] = await in_page_library.call_on(order.page, "kind", element)
+    return kind
 
 
-async def _takes_keys(order: ActionOrder, element: ElementHandle, text: str) -> bool:
-    kind = await in_page_library.call_on(order.page, "kind", element)
+def _takes_keys(kind: Mapping[str, Any], text: str) -> bool:
     if kind["tag"] == "input":
         # Enter in a single-line field submits the form; date and colour fields accept no text.
         return kind["type"] in _TYPED_INPUTS and "\n" not in text

@@ -18,6 +18,7 @@ from agent.dangers.danger_words import (
     is_general_question,
     list_harms_in_dialog,
     list_named_words,
+    tells_a_sum,
 )
 from kb_schema.explorations import Danger
 from kb_schema.screens import UIElement
@@ -28,9 +29,6 @@ ASKED: frozenset[Danger] = frozenset({"deletes", "pays"})
 
 _AND = re.compile(r"\b(?:and|then|und|dann|et|puis|y|luego|e|poi|en|dan|oraz|a také)\b|;", re.IGNORECASE)
 """Before another thing that is done."""
-_MONEY = re.compile(
-    r"[$€£¥₹₿]\s?\d|\d[\d.,]*\s?(?:[$€£¥₹₿]|(?:EUR|USD|GBP|CHF|JPY|INR|CAD|AUD|PLN|CZK|SEK|NOK|DKK|zł|Kč|kr)\b)|\b(?:EUR|USD|GBP|CHF)\s?\d"
-)
 
 
 def list_deeds(element: UIElement | None) -> frozenset[Danger] | None:
@@ -47,7 +45,7 @@ def list_harms_of_question(text: str) -> frozenset[Danger]:
     from agent.sentences.goal_sentences import list_base_forms  # noqa: PLC0415 - decision 0140
 
     words = [word.strip(".,;:!?") for word in text.split()]
-    paid: frozenset[Danger] = frozenset({"pays"}) if _MONEY.search(text) else frozenset()
+    paid: frozenset[Danger] = frozenset({"pays"}) if tells_a_sum(text) else frozenset()
     return paid.union(
         list_harms_in_dialog(text),
         *(list_harms_in_dialog(verb) for word in words for verb in list_base_forms(word)),

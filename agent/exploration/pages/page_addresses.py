@@ -51,6 +51,11 @@ _ROUTE = re.compile(r"!?/")
 """Prefixes of fragments that contain client-side routes."""
 
 
+def is_session_name(name: str) -> bool:
+    """Return whether a parameter or field has another value at each visit by its name: that of a session, a token, a moment."""
+    return _SESSION_NAME.search(name) is not None
+
+
 @lru_cache(maxsize=20_000)
 def normalize_address(url: str) -> str:
     """Return a URL without session ids, timestamps, trackers and plain anchors."""
@@ -128,7 +133,7 @@ def is_same_document(url: str, page_url: str) -> bool:
 
 def is_transient_parameter(name: str, value: str) -> bool:
     """Whether a parameter belongs to the visit: a session id, a timestamp or random characters."""
-    if _SESSION_NAME.search(name) and (not _WORD.match(value) or len(value) > 12):
+    if is_session_name(name) and (not _WORD.match(value) or len(value) > 12):
         return True
     return bool(_LONG_NUMBER.match(value)) or looks_random(value)
 

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from agent.dangers.sent_deeds import SentRequest, find_harm_in_sent
+from agent.exploration.pages.page_addresses import is_session_name
 from kb_schema.exploration_parts import UsualRequest
 from kb_schema.text_similarity import words
 from kb_schema.url_patterns import origin_of, path_of
@@ -21,9 +24,8 @@ LONGEST_BODY = 4_000
 """Characters of a body. A longer one carries data of the application, not signs of a visit."""
 _UPKEEP = frozenset({"POST", "PUT", "PATCH"})
 _OPAQUE = re.compile(r"(?=\S*\d)[\w.~+/=:-]{10,}")
-_TOKENS = frozenset({"access", "csrf", "jwt", "nonce", "refresh", "session", "sid", "token", "xsrf"})
-"""Words in names of fields and headers whose values each visit has anew. An id of something else is none."""
-_MOMENTS = frozenset({"at", "clock", "date", "now", "since", "time", "timestamp", "ts"})
+_MOMENTS = frozenset({"at", "now", "time", "timestamp", "ts"})
+"""The last words of fields that hold a moment."""
 _OF_BROWSERS = re.compile(
     r"accept(-.*)?|authorization|cache-control|connection|content-(length|type)|cookie|dnt|host|if-.*|keep-alive|origin|pragma|priority"
     r"|referer|sec-.*|te|traceparent|tracestate|upgrade.*|user-agent|x-requested-with"
@@ -35,8 +37,19 @@ class LoadRequests:
     """What every visit of a website sends when a page opens, as seen at one visit."""
 
     known: list[UsualRequest] = field(default_factory=list)
+    learned: bool = False
+    """Whether a visit was seen."""
     learning: bool = False
     """Whether an address is being opened to see what any visit sends."""
+
+    @contextmanager
+    def learn(self) -> Iterator[None]:
+        """Note what an address sends that is opened in the block, unless that was done before."""
+        self.learning = not self.learned
+        try:
+            yield
+        finally:
+            self.learned, self.learning = True, False
 
     def are_usual(self, sent: SentRequest, *, on_load: bool) -> bool:
         """Return whether any visit sends a request. `on_load`: opening an address sends it, not the use of a control."""
@@ -54,7 +67,7 @@ class LoadRequests:
 
 
 def _is_of_browser(header: str) -> bool:
-    return _OF_BROWSERS.fullmatch(header) is not None or not _TOKENS.isdisjoint(words(header))
+    return _OF_BROWSERS.fullmatch(header) is not None or is_session_name(header)
 
 
 def _is_alike(asked: UsualRequest, known: UsualRequest) -> bool:
@@ -75,16 +88,11 @@ def _are_alike(one: Any, other: Any, name: str) -> bool:
         return len(one) == len(other) and all(
             _are_alike(*each, name) for each in zip(one, other, strict=True)
         )
-    said = set(words(name))
-    if (
-        isinstance(one, str)
-        and isinstance(other, str)
-        and _OPAQUE.fullmatch(one)
-        and _OPAQUE.fullmatch(other)
-    ):
-        return one == other or not (_TOKENS | _MOMENTS).isdisjoint(said)
-    return type(one) is type(other) and (one == other or (_is_number(one) and not _MOMENTS.isdisjoint(said)))
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    said = words(name)
+    moment = bool(said) and said[-1] in _MOMENTS
+    if type(one) is not type(other) or one == other:
+        return bool(one == other)
+    if isinstance(one, str):
+        each_visits = moment or is_session_name("_".join(said))  # the id of another thing is none
+        return bool(each_visits and _OPAQUE.fullmatch(one) and _OPAQUE.fullmatch(other))
+    return bool(moment and isinstance(one, int | float) and not isinstance(one, bool))

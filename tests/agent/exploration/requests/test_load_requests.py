@@ -63,12 +63,19 @@ def test_a_request_is_usual_if_a_visit_sent_it(
 
 
 def test_tokens_and_moments_differ_between_visits_and_ids_do_not() -> None:
-    first = {"refresh": "eyJhbGciOi.J1c2VyIjo3.x-9", "boat": "5f0c2d1e-77aa", "at": 17, "berth": 17}
+    first = {
+        "refreshToken": "eyJhbGciOi.J1c2VyIjo3.x-9",
+        "session": 4,
+        "boat": "5f0c2d1e-77aa",
+        "at": 17,
+        "berth": 17,
+    }
     loads = learned(("PUT", SESSION, json.dumps(first)))
-    assert is_usual(loads, {**first, "refresh": "eyJhbGciOj.J2d3VyIjo8.q_1", "at": 99})
-    assert not is_usual(loads, {**first, "refresh": "for ever"})
+    assert is_usual(loads, {**first, "refreshToken": "eyJhbGciOj.J2d3VyIjo8.q_1", "at": 99})
+    assert not is_usual(loads, {**first, "refreshToken": "for ever"})
     assert not is_usual(loads, {**first, "boat": "5f0c2d1e-77ab"})
     assert not is_usual(loads, {**first, "berth": 18})
+    assert not is_usual(loads, {**first, "session": 5})
 
 
 def test_a_request_is_what_its_headers_say_too() -> None:
