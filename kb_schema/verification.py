@@ -243,6 +243,11 @@ class MissingItem(Model):
         """Whether the element was found, or several that fit."""
         return self.failure is not FailureKind.TIMEOUT or self.missing_option is not None
 
+    @property
+    def is_outcome(self) -> bool:
+        """Whether it is an outcome of a step whose element was found."""
+        return self.what not in ("element", "page")
+
 
 class VerificationPlan(Model):
     """The builder's result for one requirement. Complete if nothing is missing."""

@@ -28,7 +28,9 @@ class ScreenAddresses:
                 _only(self._places, place(look.observed.path), screen.screen_id)
 
     def screen(self, href: str) -> str | None:
-        """Return the screen of an address; None if it was not seen, or belongs to several."""
+        """Return the screen of an address; None if it was not seen, belongs to several, or is a place on its own page: `#`."""
+        if href.startswith("#") and not href[1:].startswith(_ROUTES):
+            return None
         path = self.path(href)
         if path in self._exact:
             return self._exact[path]

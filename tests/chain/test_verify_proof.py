@@ -138,7 +138,8 @@ def test_options_that_contradict_each_other_are_refused(shop, tmp_path, options,
 def test_a_requirement_that_fails_has_a_test_that_is_red_for_the_same_reason(shop, tmp_path, chromium_path):
     wrong = READS.replace("message:Hello", "heading:Shop; message:Bye")
     lost = "# lost: Lost\nURL: /\n\nGreat | click | | message:Hello\n"
-    done, reports = verify(tmp_path, shop.base, wrong + "\n" + lost)
+    away = "# away: Away\nURL: /\n\nGreet | click | | message:Hello; navigates_to:Elsewhere\n"
+    done, reports = verify(tmp_path, shop.base, f"{wrong}\n{lost}\n{away}")
     assert done.returncode == 1, done.stderr
     report = reports["reads"]
     assert (report["verdict"], report["proof"]) == ("fail", None)
@@ -149,3 +150,5 @@ def test_a_requirement_that_fails_has_a_test_that_is_red_for_the_same_reason(sho
     assert 'message(page, "Bye")' in ran.stdout
     assert reports["lost"]["artifacts"] == {}
     assert reports["lost"]["notes"] == ["no test: step 1 (Great) was not found on the page"]
+    assert reports["away"]["verdict"] == "fail"
+    assert not any("was not found" in each for each in reports["away"]["notes"]), reports["away"]["notes"]

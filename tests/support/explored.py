@@ -118,7 +118,7 @@ def _offer(number: int, element: Element, selectors: PageSelectors) -> Offer:
         selector=selectors.of(element).selector,
         region=roles[0] if roles else "",
         in_row=any(is_row(each) for each in element.ancestors()),
-        href=None if href is None else (href if "://" in href else BASE + href),
+        href=None if href is None else (href if "://" in href or href == "#" else BASE + href),
         form=None if form is None else f"{(form.get('method') or 'get').upper()} {form.get('action') or ''}",
         form_number=None if form is None else forms.index(form),
         danger="submits" if button and form is not None and form.get("method") == "post" else None,

@@ -182,7 +182,7 @@ class VerificationNodes:
         lost = plan.missing[0]
         if plan.unmet is None:
             name = lost.intent or lost.what
-            why = lost.reason if lost.is_there else "was not found on the page"
+            why = lost.reason if lost.is_there or lost.is_outcome else "was not found on the page"
             note = f"no test: step {lost.step_idx + 1} ({name}) {why}"
             return context.with_changes(notes=(*context.notes, note))
         steps = (*plan.steps, plan.unmet)

@@ -398,7 +398,8 @@ async def test_a_session_that_is_over_is_told_at_once(browser: Browser, tmp_path
         small_site(signed_in_site()) as site,
         pytest.raises(ExplorationNotSignedIn, match="/enter requires a sign-in"),
     ):
-        await explore(browser, site.wanted(), tmp_path, storage_state=session("you"))
+        await explore(browser, site.wanted(), tmp_path / "map", storage_state=session("you"))
+    assert not (tmp_path / "map").exists(), "it would hinder the next one"
 
 
 async def test_robots_txt_is_respected_unless_overridden(browser: Browser, tmp_path: Path) -> None:

@@ -16,7 +16,6 @@ from playwright.async_api import Browser, Page, async_playwright
 from agent.browser import browser_life
 from agent.browser.browser_life import close_browser, has_driver_ended, hear_driver_end, is_alive
 from agent.browser.launch import launch
-from agent.exploration.requests.request_guard import RequestGuard
 from agent.page.page_channel import Answer, PageChannel
 from tests.agent.exploration.small_site import SmallSite, html, small_site
 
@@ -100,19 +99,6 @@ async def test_a_page_has_no_binding_and_so_has_no_new_frame(browser: Browser, s
         await told.until("/one")
         assert await page.evaluate(NAMES) == []
         assert await page.evaluate(frame) == []
-
-
-async def test_a_page_that_is_explored_has_no_binding_of_the_driver(
-    browser: Browser, site: SmallSite
-) -> None:
-    context = await browser.new_context()
-    guard = RequestGuard((site.url,))
-    await guard.install(context)
-    page = await context.new_page()
-    await guard.stand_before(page)
-    await page.goto(site.url)
-    assert await page.evaluate(NAMES) == []
-    await context.close()
 
 
 HOSTILE = """

@@ -153,10 +153,14 @@ FLOODS = {
 @pytest.mark.parametrize("flood", FLOODS.values(), ids=FLOODS)
 async def test_a_page_that_floods_the_driver_with_events_is_ended(page, monkeypatch, flood):
     monkeypatch.setattr(retry_limits, "PAGE_EVENTS", 60)
+    await _ends_what_it_does_without_end(page, flood, "more than 60 events")
+
+
+async def _ends_what_it_does_without_end(page, does, told):
     async with _open_watched(page) as watched:
-        every = f"setInterval(() => {{ for (let n = 0; n < 9; n++) {flood} }}, 9)"
+        every = f"setInterval(() => {{ for (let n = 0; n < 9; n++) {does} }}, 9)"
         await show(watched, f'<button id=go onclick="{every}">Go</button>', "/floods")
-        with pytest.raises(PageError, match="more than 60 events"):
+        with pytest.raises(PageError, match=told):
             await _act_and_look(watched, "click", selector=css("#go"))
 
 
@@ -173,11 +177,8 @@ SENDS = {
 async def test_a_page_that_sends_without_end_is_ended(page, monkeypatch, sends):
     """Long before it has sent so much that the driver is full: each request takes its time in the page, the browser and the driver."""
     monkeypatch.setattr(retry_limits, "PAGE_REQUESTS", 60)
-    async with _open_watched(page) as watched:
-        every = f"setInterval(() => {{ for (let n = 0; n < 9; n++) {sends} }}, 9)"
-        await show(watched, f'<button id=go onclick="{every}">Go</button>', "/sends")
-        with pytest.raises(PageError, match="more than 60 requests for other things than parts of documents"):
-            await _act_and_look(watched, "click", selector=css("#go"))
+    told = "more than 60 requests for other things than parts of documents"
+    await _ends_what_it_does_without_end(page, sends, told)
 
 
 async def test_parts_of_a_document_may_be_many(page, monkeypatch):

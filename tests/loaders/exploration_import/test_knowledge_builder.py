@@ -413,6 +413,20 @@ def test_what_is_one_of_many_has_no_address_of_its_own(tmp_path: Path) -> None:
     )
 
 
+def test_a_link_to_its_own_page_leads_nowhere(tmp_path: Path) -> None:
+    menu = "<nav><a href=/>Home</a><a href='#'>Stock</a><a href=/crew>Crew</a></nav>"
+    seen = explored(tmp_path)
+    seen.page("quay", "/", f"{menu}<main><h1>Home</h1></main>", start=True)
+    seen.page("crew", "/crew", f"{menu}<main><h1>Crew</h1></main>")
+    made = build_knowledge(seen.folder)
+    (crew,) = (each for each in made.screens if "crew" in made.screens[each])
+    led = [
+        each.triggered_by.target for each in made.knowledge.transitions.values() if each.from_screen == crew
+    ]
+    assert [target for target in led if "stock" in str(target)] == []
+    assert [target for target in led if "home" in str(target)] != []
+
+
 def test_a_section_of_the_menu_is_none_of_many_things(tmp_path: Path) -> None:
     menu = "".join(
         f"<a href='/desk/{each}/'>{each.title()}</a>" for each in ("boats", "crew", "moor", "tides")

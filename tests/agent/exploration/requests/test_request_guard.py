@@ -265,3 +265,12 @@ async def test_it_is_passed_on_where_that_is_allowed(browser: Browser, trap: Tra
     await page.get_by_text("Removed.").wait_for()
     await page.context.close()
     assert trap.state()["changes"]["socket remove"] == 1
+
+
+async def test_a_page_that_is_explored_has_no_binding_of_the_driver(
+    browser: Browser, site: SmallSite
+) -> None:
+    page, _ = await guarded(browser, site)
+    names = "Object.getOwnPropertyNames(window).filter((name) => /playwright|__pw|periplus/i.test(name))"
+    assert await page.evaluate(names) == []
+    await page.context.close()
