@@ -115,9 +115,8 @@ class ExplorationFolder:
             clean = self._clean(snapshot)
             if clean != snapshot:
                 snapshot, picture = clean, None
-            for file in write_snapshot(
-                change_texts(snapshot, _make_plain), self._file(page.page_id, PAGE_SUFFIX)
-            ):
+            stored = change_texts(snapshot, _make_plain)
+            for file in write_snapshot(stored, self._file(page.page_id, PAGE_SUFFIX)):
                 _flush(file)
         if picture is not None:
             file = self._file(page.page_id, PICTURE_SUFFIX)
@@ -156,6 +155,12 @@ class ExplorationFolder:
         """Return a model without secrets in its texts; the model itself if it has none."""
         return model if self._redact is None else change_texts(model, self._redact)
 
+    def _write(self, model: BaseModel, indent: int | None = None) -> str:
+        """Return the JSON of a model as it is stored: without secrets, those of its addresses included."""
+        redact = self._redact
+        plain = _make_plain if redact is None else lambda text: _make_plain(redact(text))
+        return change_texts(model, plain).model_dump_json(exclude_defaults=True, indent=indent)
+
     def _lines(self, name: str, model: type[M]) -> Iterator[M]:
         file = self.path / name
         if not file.is_file():
@@ -171,21 +176,14 @@ class ExplorationFolder:
             _cut_torn_line(file)
             self._tidy.add(name)
         with file.open("ab") as lines:
-            lines.write(
-                change_texts(self._clean(model), _make_plain).model_dump_json(exclude_defaults=True).encode()
-                + b"\n"
-            )
+            lines.write(self._write(model).encode() + b"\n")
             lines.flush()
             os.fsync(lines.fileno())
 
     def _replace(self, name: str, model: BaseModel) -> None:
         file = self.path / name
         half = file.with_name(f"{name}.new")
-        half.write_text(
-            change_texts(self._clean(model), _make_plain).model_dump_json(exclude_defaults=True, indent=2)
-            + "\n",
-            encoding="utf-8",
-        )
+        half.write_text(self._write(model, indent=2) + "\n", encoding="utf-8")
         _flush(half)
         half.replace(file)
 
