@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 
 import pytest
@@ -17,13 +18,13 @@ from agent.presentation.presentation_records import Narrated, SegmentStatus
 
 pytestmark = pytest.mark.sampled(0.5)
 
-LATE = """
+AWAY = """
 addEventListener('DOMContentLoaded', () => {
   if (!location.pathname.endsWith('/boats/new')) return;
   const button = [...document.querySelectorAll('button')].find((each) => each.textContent.includes('Moor'));
   const place = button.parentElement;
   button.remove();
-  setTimeout(() => place.append(button), SECONDS * 1000);
+  window.putBack = () => place.append(button);
 });
 """
 
@@ -49,8 +50,15 @@ def _told(session) -> list[Event]:
 
 async def test_what_is_put_right_within_a_while_is_put_right_behind_a_sentence(session):
     session.healing = HealPolicy(gate_s=1.0, healed_gate_s=1.0)
-    await session.page.add_init_script(LATE.replace("SECONDS", "4"))
+    await session.page.add_init_script(AWAY)
     told = _told(session)
+    putting_back: list[asyncio.Task[None]] = []
+
+    def put_back(event: Event) -> None:
+        if isinstance(event, Bridged):
+            putting_back.append(asyncio.ensure_future(session.page.evaluate("window.putBack?.()")))
+
+    session.bus.listen(put_back)
     presentation = await _player(session).play("harbour_tour")
     register = next(s for s in presentation.segments if s.segment_id == "register")
     assert register.status is SegmentStatus.SHOWN, register.reason
@@ -70,7 +78,7 @@ async def test_what_works_is_not_talked_about(session):
 @pytest.mark.usefixtures("impatient")
 async def test_a_segment_that_cannot_be_saved_is_left_with_grace(session):
     session.healing = HealPolicy(gate_s=0.5, healed_gate_s=0.2)
-    await session.page.add_init_script(LATE.replace("SECONDS", "600"))
+    await session.page.add_init_script(AWAY)
     told = _told(session)
     presentation = await _player(session, instant=True).play("harbour_tour")
     assert {s.segment_id: s.status for s in presentation.segments} == {
