@@ -18,7 +18,7 @@ let guarded = null; // {token, el, via, kind, reached, missed, until}, for text 
 
 function setGuard(el, via, kind) {
   if (guarded) guarded.end();
-  guarded = { token: newToken(), el, via, kind, name: nameOf(el, newLook()), reached: 0, missed: null, until: nativeNow() + GUARD_LASTS_MS, clicks: 0 };
+  guarded = { token: newToken(), el, via, kind, name: nameOf(el, newLook()), title: attr(el, "title"), reached: 0, missed: null, until: nativeNow() + GUARD_LASTS_MS, clicks: 0 };
   if (kind === "text") guarded.before = fieldText(el, "")?.shown ?? null;
   const entry = guarded;
   entry.ended = new Promise((done) => {
@@ -51,10 +51,14 @@ function guardEvent(event) {
   event.preventDefault();
 }
 
-/** The name before and after, where the pointer's arrival gave the element other words: `Save`, now `Delete`. */
-function renamedUnderPointer({ el, name }) {
+/**
+ * The name before and after, where the pointer's arrival gave the element other words: `Save`, now `Delete`. Scripts of tooltips
+ * take the `title` of what is pointed at, to show it themselves: a name that was the title and is none now is no other one.
+ */
+function renamedUnderPointer({ el, name, title }) {
   if (!el.isConnected) return null;
   const now = nameOf(el, newLook());
+  if (!now && title && squeeze(title) === squeeze(name) && !attr(el, "title")) return null;
   const [before, after] = [name, now].map((text) => text.toLowerCase().match(/\p{L}+/gu) || []);
   const least = Math.min(before.length, after.length); // words that join it, such as an opened menu's, are no other name
   return (least || !before.length) && before.slice(0, least).join() === after.slice(0, least).join() ? null : [name, now];

@@ -396,6 +396,31 @@ async def test_a_button_without_words_and_one_that_answers_the_press_are_pressed
     assert (await page.evaluate("pressed")).count("click") == 2
 
 
+TITLED = """<!doctype html><button id=save title="Save all"><i style="display:block;width:20px;height:20px"></i></button>
+<script>window.pressed = []; save.addEventListener('click', () => pressed.push('click'));
+save.addEventListener('mouseover', () => { %s })</script>"""
+SHOWN_TOOLTIP = "document.body.insertAdjacentHTML('beforeend', '<div role=tooltip id=tip>Save all</div>'); save.setAttribute('aria-describedby', 'tip')"
+
+
+@pytest.mark.parametrize(
+    "moved", ["save.removeAttribute('title')", "save.dataset.originalTitle = save.title; save.title = ''"]
+)
+async def test_a_button_whose_title_a_tooltip_takes_is_pressed(page, moved):
+    await show(page, TITLED % f"{moved}; {SHOWN_TOOLTIP}", "/tooltip")
+    await perform_action(page, "click", selector=css("#save"))
+    assert await page.evaluate("pressed") == ["click"]
+
+
+@pytest.mark.parametrize(
+    "swapped", ["save.title = 'Delete all'", "save.removeAttribute('title'); save.textContent = 'Delete all'"]
+)
+async def test_a_title_that_is_swapped_under_the_pointer_is_not_pressed(page, swapped):
+    await show(page, TITLED % swapped, "/titled")
+    with pytest.raises(ElementChanged, match="Delete all"):
+        await perform_action(page, "click", selector=css("#save"))
+    assert await page.evaluate("pressed") == []
+
+
 DRAGS = """<!doctype html><title>Drags</title><div id=card draggable=true>Caulk</div><div id=done style="height:80px">Done</div>
 <div id=knob role=slider tabindex=0 aria-valuenow=3 aria-label=Level>Level</div><div id=far style="display:none">Far</div>
 <div role=code style="position:relative;width:300px;height:60px"><textarea id=code style="position:absolute;width:3px"></textarea>
