@@ -35,6 +35,7 @@ from agent.exploration.requests.request_guard import RequestGuard
 from agent.exploration.requests.request_rate import RequestRate
 from agent.exploration.requests.robots_permissions import RobotsPermissions
 from agent.exploration.return_paths import LONGEST_PATH, find_return_paths, is_same_page
+from agent.exploration.session_check import SessionCheck
 from agent.exploration.tab.exploration_context import open_context
 from agent.exploration.tab.exploration_tab import SPARE_S, AttemptResult, ExplorationTab
 from agent.exploration.tab.form_filler import fill_form
@@ -101,6 +102,7 @@ class ExplorationStepRunner:
             loads=LoadRequests(list(usual)),
         )
         self._asking = IsolatedPress(ledger, rules.permission, rules.pace, self.guard.loads)
+        self._session = SessionCheck(ledger, rules.permission, rules.pace, self.guard.loads)
         self.tab: ExplorationTab
         self.at: str | None = None
         """Id of the page that the tab shows."""
@@ -173,10 +175,12 @@ class ExplorationStepRunner:
             return
         if self.rules.signed_in is not None:
             async with asyncio.timeout(self.limits.page_s + SPARE_S):
-                said: bool | None = await self.rules.signed_in(arrival.page)
+                lost = await self.rules.signed_in(arrival.page) is False
         else:
-            said = False if look.asks_to_sign_in else None
-        if said is False:
+            lost = look.asks_to_sign_in and not await self._session.is_signed_in(
+                self._browser, arrival.page.context, look.state
+            )
+        if lost:
             raise SignInLost(look.url)
 
     # -- going to pages

@@ -22,6 +22,8 @@ COMMON = 0.5
 """The share of other screens from which a heading belongs to the site."""
 LEAST_COMMON = 2
 """The least number of screens for that."""
+FEW_SCREENS = 3
+"""The name of a thing that more screens have as their first heading is none of theirs: they are its parts."""
 _HEADS = (("heading", "h1"), ("title", ""), ("heading", "h2"), ("heading", "h3"), ("heading", "h4"))
 """Where a page states what it is, in this order."""
 _PARTING = re.compile(rf"\s*[:{TITLE_SIGNS}]\s+|\s+[{TITLE_SIGNS}]\s*")
@@ -185,6 +187,8 @@ class _SiteTexts:
         least = max(LEAST_COMMON, COMMON * len(grouped))
         self._common = {text for text, times in shown.items() if times > least}
         self._names = _site_names([page for own in grouped for page in own])
+        self._above = _list_names_above(grouped) | self._names
+        """Names of the site, and of things that have several screens."""
         self._heads_of = {id(page): self._own_heads(page) for own in grouped for page in own}
 
     def is_sentence(self, text: str) -> bool:
@@ -212,7 +216,9 @@ class _SiteTexts:
         ):
             return kind
         if not is_open(at):
-            return find_told_name(own, others) or _capitalized(_spoken(self._short(at))) or "Start"
+            told = find_told_name(own, others)
+            below = self._heading(own, others) if told in self._above else ""
+            return below or told or _capitalized(_spoken(self._short(at))) or "Start"
         return self._heading(own, others) or self._of_one(own, others) or self._common_text(own, others, at)
 
     def _heads(self, page: ObservedPage) -> tuple[str, ...]:
@@ -220,11 +226,12 @@ class _SiteTexts:
         return self._heads_of[id(page)]
 
     def _own_heads(self, page: ObservedPage) -> tuple[str, ...]:
-        for kind, where in _HEADS:
-            texts = _list_heads_of(page, kind, where)
-            own = tuple(text for text in texts if text not in self._common)
-            if own:
-                return own
+        levels = [_list_heads_of(page, kind, where) for kind, where in _HEADS]
+        for other in (self._common | self._above, self._common):
+            for texts in levels:
+                own = tuple(text for text in texts if text not in other)
+                if own:
+                    return own
         return ()
 
     def _heading(self, own: Sequence[ObservedPage], others: Sequence[ObservedPage]) -> str:
@@ -321,6 +328,24 @@ def _site_names(pages: Sequence[ObservedPage]) -> set[str]:
         piece for page in pages for text in _titles(page) for piece in set(_PIECES.split(text)[1:])
     )
     return {piece for piece, times in counted.items() if times > COMMON * len(pages)}
+
+
+def _list_names_above(grouped: Sequence[Sequence[ObservedPage]]) -> set[str]:
+    """Return the names of things that several screens have as their first heading: the project on the pages of its parts.
+
+    Such a name is a part of addresses that varies on the pages of a screen.
+    """
+    things: set[str] = set()
+    for own in grouped:
+        by_length: dict[int, list[tuple[str, ...]]] = defaultdict(list)
+        for page in own:
+            by_length[len(segments(page.path))].append(segments(page.path))
+        for every in by_length.values():
+            things.update(
+                to_id_words(part) for parts in zip(*every, strict=True) if len(set(parts)) > 1 for part in parts
+            )
+    first = Counter(text for own in grouped for text in {text for page in own for text in _texts(page)})
+    return {text for text, times in first.items() if times > FEW_SCREENS and to_id_words(text) in things}
 
 
 def _list_heads_of(page: ObservedPage, kind: str, where: str) -> tuple[str, ...]:

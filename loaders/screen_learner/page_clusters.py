@@ -38,6 +38,10 @@ SAME_TOOLS = 0.7
 """The share of common fields, columns and buttons from which two names are of one kind."""
 SAME_BUILD = 0.7
 """The same for the nesting of elements."""
+LEAST_BRANCH = 4
+"""So many addresses below two names end in the same words that say no deed, if the names are those of things of one kind."""
+SAME_BRANCHES = 0.5
+"""The share of these addresses, of the name with fewer of them, and of those of both the share whose pages are alike."""
 SAME_BRANCH = 0.9
 """The same for all features, if one page is deeper in the same tree: folders, categories."""
 SAME_LOOK = 0.95
@@ -518,7 +522,8 @@ def _stand_for_another(
     by_id: bool,
     family: bool,
 ) -> bool:
-    """Return whether two names are of one kind: everywhere below both, actions and nesting are alike.
+    """Return whether two names are of one kind: everywhere below both, actions and nesting are alike, or both have many pages
+    that are called alike (`_are_branches_of_one_kind`).
 
     `by_id`: the others are ids, so a word is probably an action (`add`) and not a name; its page must match
     more closely. `family`: pages here may be built in any way.
@@ -526,6 +531,8 @@ def _stand_for_another(
     shared = one.keys() & other.keys()
     if not shared:
         return False
+    if _are_branches_of_one_kind(looks, one, other):
+        return True
     for rest in shared:
         pairs = [(looks[a], looks[b]) for a in one[rest][:3] for b in other[rest][:3]]
         if not any(
@@ -537,6 +544,30 @@ def _stand_for_another(
     return True
 
 
+def _are_branches_of_one_kind(
+    looks: Sequence[_PageVariant],
+    one: Mapping[tuple[str, ...], list[int]],
+    other: Mapping[tuple[str, ...], list[int]],
+) -> bool:
+    """Return whether most addresses below two names end in the same words, and most pages there are alike: `/projects/NAME/wiki`,
+    `/projects/NAME/settings`. A menu may lead to both, which bear the names of the things, and some pages may be full or empty.
+    """
+    first, second = ({rest for rest in each if _says_a_part(rest)} for each in (one, other))
+    shared = first & second
+    if len(shared) < max(LEAST_BRANCH, SAME_BRANCHES * min(len(first), len(second))):
+        return False
+    alike = sum(
+        any(_have_one_use(looks[a], looks[b]) for a in one[rest][:3] for b in other[rest][:3])
+        for rest in shared
+    )
+    return alike >= SAME_BRANCHES * len(shared)
+
+
+def _says_a_part(rest: tuple[str, ...]) -> bool:
+    """Return whether the end of an address begins with a word that is neither a deed nor an id: the part of a thing."""
+    return bool(rest) and ANY not in rest[0] and rest[0] not in _DEEDS
+
+
 def _say_another_thing(one: _PageVariant, other: _PageVariant) -> bool:
     return bool(one.called - other.called) and bool(other.called - one.called)
 
@@ -546,8 +577,15 @@ def _same_kind(one: _PageVariant, other: _PageVariant) -> bool:
         return False
     if one.in_menu is not other.in_menu and one.called != other.called and not _has_own_tools(one, other):
         return False
-    return _share(one.built, other.built) >= SAME_BUILD and (
-        _role_similarity(one.tools, other.tools) >= SAME_TOOLS or _differ_in_labels(one, other)
+    return _have_one_use(one, other)
+
+
+def _have_one_use(one: _PageVariant, other: _PageVariant) -> bool:
+    """Return whether actions and nesting of two pages are alike."""
+    return (
+        one.error == other.error
+        and _share(one.built, other.built) >= SAME_BUILD
+        and (_role_similarity(one.tools, other.tools) >= SAME_TOOLS or _differ_in_labels(one, other))
     )
 
 

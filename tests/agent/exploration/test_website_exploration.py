@@ -393,6 +393,28 @@ async def test_signed_out_it_signs_in_again_and_keeps_away_from_what_did_it(
         assert site.asked["GET /end"] == 1
 
 
+async def test_a_page_that_asks_for_a_password_signed_in_is_a_page_as_any(
+    browser: Browser, tmp_path: Path
+) -> None:
+    def home(_path: str, cookies: str) -> str | Answer:
+        known = html("Home", "<a href=/new>New vault</a><a href=/more>More</a>")
+        return known if cookies == "who=me" else Answer(status=302, headers={"Location": "/enter"})
+
+    form = "<form method=post><input name=n><input type=password name=p><button>Go</button></form>"
+    site_pages = {
+        "/": home,
+        "/new": html("New vault", form),
+        "/more": html("More", ""),
+        "/enter": html("Enter", form),
+    }
+    told: list[exploration_events.MapEvent] = []
+    with small_site(site_pages) as site:
+        done = await explore(browser, site.wanted(), tmp_path, tell=told.append, storage_state=session("me"))
+        assert done.ended_by == "done"
+        assert paths(ExplorationFolder(tmp_path), site) == ["/", "/new", "/more"]
+        assert not [each for each in told if isinstance(each, exploration_events.ExplorationSignedOut)]
+
+
 async def test_a_session_that_is_over_is_told_at_once(browser: Browser, tmp_path: Path) -> None:
     with (
         small_site(signed_in_site()) as site,
