@@ -180,3 +180,22 @@ def test_the_name_of_the_site_is_in_no_name() -> None:
     more = [look(f"/{each}", each, f"{each} - Quay tracker") for each in ("Boats", "Crew", "Log", "Tides")]
     found = named([[each] for each in (*pages, *more)], entries={"Register": "/out"})
     assert found[:2] == ["An error", "Register"]
+
+
+def test_the_name_of_a_thing_that_has_several_screens_is_no_name_of_theirs() -> None:
+    def pages(part: str, heading: str, things: tuple[str, ...]) -> list[ObservedPage]:
+        more = f"<h2>{heading}</h2>"
+        return [look(f"/yards/{name.lower()}/{part}", name, f"{name} - Quay", more) for name in things]
+
+    both = ("North", "South")
+    groups = [
+        pages("crew", "Crew", both),
+        pages("log", "Log", both),
+        pages("log/new", "New entry", ("South",)),
+    ]
+    groups += [
+        pages("berths", "Berths", both),
+        pages("rules", "Rules", both),
+        [look("/entries/3", "South", "South - Quay", "<h2>Edit entry</h2>")],
+    ]
+    assert named(groups) == ["Crew", "Log", "New entry", "Berths", "Rules", "Edit entry"]

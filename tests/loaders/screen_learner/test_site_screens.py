@@ -405,3 +405,45 @@ def test_pages_of_one_of_many_things_that_are_built_alike_are_one_screen_though_
     pages = [letter(number, name) for number, name in ((12, "Ada"), (13, "Bob"), (14, "Cid"))]
     pages += [look("/letters/15", f"<h1>Letters</h1>{form}"), look("/", "<h1>Home</h1>")]
     assert cluster_pages(pages) == [[0, 1, 2], [3], [4]]
+
+
+PARTS = {
+    "berths": "<button>Add berth</button><table><tr><th>Berth</th></tr><tr><td>{}</td></tr></table>",
+    "crew": "<form><label>Captain <input name=captain></label><button>Save</button></form>",
+    "log": "<h3>Entries</h3><ul><li>{}</li></ul><button>Write</button>",
+    "rules": "<dl><dt>Speed</dt><dd>4 knots</dd></dl><button>Print</button>",
+}
+
+
+def _parts_of(names: Sequence[str], fields: str = "") -> list[ObservedPage]:
+    return [
+        look(
+            f"/yards/{name}/{part}",
+            f"<h1>{name}</h1><h2>{part}</h2>{fields}{body.format(name)}",
+            f"{part} - {name}",
+        )
+        for part, body in PARTS.items()
+        for name in names
+    ]
+
+
+def test_things_with_many_parts_are_one_kind_though_menus_lead_to_each_and_one_part_is_empty():
+    pages = _parts_of(("North", "South"))
+    pages[5] = replace(
+        look(pages[5].path, "<h1>South</h1><h2>log</h2><p>Nothing was written yet.</p>", "log - South")
+    )
+    pages += [look("/", "<h1>Home</h1>"), look("/people", f"<h1>People</h1>{table(('Name',), NAMES)}")]
+    entries = [page.path for page in pages]
+    found = cluster_pages(pages, (), entries)
+    assert [0, 1] in found, "berths"
+    assert [2, 3] in found, "crew"
+    assert [6, 7] in found, "rules"
+
+
+def test_two_kinds_whose_parts_are_called_alike_and_differ_are_not_one():
+    pages = _parts_of(("boats",)) + _parts_of(
+        ("people",),
+        "<form><label>Born <input name=born type=date></label><label>Town <input name=town></label><button>Send</button></form>",
+    )
+    pages += [look("/", "<h1>Home</h1>"), look("/help", "<h1>Help</h1><p>Ask us.</p>")]
+    assert all(len(group) == 1 for group in cluster_pages(pages, (), [page.path for page in pages]))
