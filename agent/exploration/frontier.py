@@ -14,6 +14,7 @@ from agent.exploration.pages.page_addresses import (
     build_parent_path,
 )
 from agent.exploration.pages.page_observation import is_anchor, leads_to_other_address
+from agent.exploration.requests.robots_permissions import DISALLOWED
 from kb_schema.explorations import SHARED, WENT_BACK, Danger, ExplorationPage, Offer, UnexploredItem
 from kb_schema.search_fields import is_search_field
 from kb_schema.url_patterns import path_of
@@ -217,7 +218,7 @@ def explain_prohibition(offer: Offer, may_open: Callable[[str], bool]) -> str | 
     if offer.danger is not None and not offer.allowed_by:
         return f"{offer.danger}: {offer.why}"
     if offer.href and offer.href.startswith(("http://", "https://")) and not may_open(offer.href):
-        return "robots.txt disallows it"
+        return DISALLOWED
     return None
 
 

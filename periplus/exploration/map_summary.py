@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from agent.exploration.requests.robots_permissions import DISALLOWED
 from kb_schema import KnowledgeBase
 from kb_schema.explorations import Exploration, ExplorationPage, Offer
 from loaders.exploration_import import ExploredKnowledge
@@ -99,7 +100,14 @@ def print_map_summary(console: Console, chart: ExploredKnowledge, folder: MapFol
         f" {format_count(len(knowledge.recoveries), 'recovery edge')}; {ENDED[exploration.ended_by]}",
     )
     pages = folder.exploration.pages()
-    _reasons(console, count_untried_controls(exploration, pages))
+    untried = count_untried_controls(exploration, pages)
+    _reasons(console, untried)
+    if untried[DISALLOWED]:
+        _say(
+            console,
+            "  ! robots.txt disallows addresses: --ignore-robots opens them, if the site is yours",
+            "yellow",
+        )
     for line in describe_requests(pages, exploration.usual):
         _say(console, f"  ! {format_plain_text(line)}", "yellow")
     for text in chart.warnings[:MOST_WARNINGS]:

@@ -25,6 +25,7 @@ from agent.dangers.danger_rules import judge_request
 from agent.dangers.sent_deeds import SentRequest
 from agent.exploration.requests.load_requests import LoadRequests
 from agent.exploration.requests.read_requests import ReadRequests
+from agent.exploration.requests.robots_permissions import DISALLOWED
 from agent.exploration.requests.websocket_guard import WebSocketGuard
 from agent.page.page_requests import is_page_document
 from agent.page.redirect_guard import ONCE_MORE, OutgoingRequest, RedirectGuard, read_body
@@ -224,7 +225,7 @@ class RequestGuard:
             return ISOLATED
         verdict = judge_request(asked.method, asked.url, allowed=self.allowing)
         if verdict.danger is None:
-            return "robots.txt disallows it" if asked.document and not self.may_open(asked.url) else ""
+            return DISALLOWED if asked.document and not self.may_open(asked.url) else ""
         on_load = not self.using or self.following
         asks = not asked.document and (
             self.reads.are_read(asked.method, asked.url, asked.body, on_load=on_load)

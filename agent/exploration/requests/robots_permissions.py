@@ -18,6 +18,10 @@ REDIRECTS = 5
 """RFC 9309, 2.3.1.2."""
 
 
+DISALLOWED = "robots.txt disallows it"
+"""Why a page is not opened."""
+
+
 class RobotsPermissions:
     """The rules of all origins of an exploration."""
 
@@ -44,7 +48,7 @@ class RobotsPermissions:
         rules = self._rules.get(origin_of(url))
         if rules is None or rules.allowed(url):
             return ""
-        return rules.why if rules.closed else "robots.txt disallows it"
+        return rules.why if rules.closed else DISALLOWED
 
 
 def _first_line(error: DriverError) -> str:
