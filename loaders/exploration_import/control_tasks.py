@@ -70,13 +70,14 @@ def draft_control_tasks(
     controls in a manual, or what does something only after another control.
     """
     screens = {each.screen.screen_id: each.screen for each in placed}
-    routes = find_routes({name: each.url for name, each in screens.items()}, arrivals, placed)
+    states = StateOpeners(openings)
+    routes = find_routes({name: each.url for name, each in screens.items()}, arrivals, placed, states)
     leading = {(each.screen.screen_id, each.element.element_id) for each, _ in arrivals}
     sign_in = next((task for task in known if task.task_id == SIGN_IN), None)
     taken = {task.task_id for task in known}
     drafted: set[tuple[str, ...]] = set()
     tasks: list[Task] = []
-    for form, name in _Offered(placed, routes, leading, beside, lists, openings, idle).list_all():
+    for form, name in _Offered(placed, routes, leading, beside, lists, states, idle).list_all():
         opener = _find_asking(form.route)
         asked_by = () if opener is None else (opener.element.element_id, form.button.screen.screen_id)
         begins = form.route[-1].control.screen.screen_id if form.route else ""
@@ -107,11 +108,11 @@ class _Offered:
         leading: Collection[tuple[str, str]],
         beside: Callable[[ScreenControl], str],
         lists: Mapping[str, Sequence[DrawnList]],
-        openings: Sequence[tuple[PlacedControl, str, str]],
+        states: StateOpeners,
         idle: Collection[tuple[str, str]],
     ) -> None:
         self._routes, self._beside, self._lists, self._idle = routes, beside, lists, idle
-        self._states = StateOpeners(openings)
+        self._states = states
         self._by_screen: dict[str, list[PlacedControl]] = defaultdict(list)
         sent = _list_sent_forms(placed)
         for each in placed:

@@ -26,19 +26,24 @@ Route = tuple[RouteStep, ...]
 
 
 def find_routes(
-    screens: Mapping[str, str | None], arrivals: Iterable[Arrival], placed: Iterable[PlacedControl]
+    screens: Mapping[str, str | None],
+    arrivals: Iterable[Arrival],
+    placed: Iterable[PlacedControl],
+    states: StateOpeners,
 ) -> dict[str, list[Route]]:
     """Return how to come to each screen without an address from one that has one, in as few steps as possible.
 
     Further routes end with a control of another screen: the dialog for labels opens from issues and from epics.
 
     `screens`: the address of each screen. Screens to which nothing led are left out. `placed`: the controls of all screens: if
-    one has a field to search in, a row of its list may be found by that.
+    one has a field to search in, a row of its list may be found by that. `states`: what must be pressed before, for a control that
+    only a state of its screen has; one of which that is not known is passed over.
     """
-    onward: dict[str, list[RouteStep]] = defaultdict(list)
+    onward: dict[str, list[Route]] = defaultdict(list)
     together: dict[tuple[str, str], list[PlacedControl]] = defaultdict(list)
     for control, to_screen in arrivals:
-        together[control.screen.screen_id, to_screen].append(control)
+        if states.find_steps(control) is not None:
+            together[control.screen.screen_id, to_screen].append(control)
     fields: dict[str, PlacedControl] = {}
     placed = list(placed)
     for each in placed:
@@ -56,24 +61,32 @@ def find_routes(
             found if layer else found[:1]
         ):  # one dialog may be for a new thing, and for that of a row
             search = fields.get(from_screen) if group is asking else None
+            group.sort(
+                key=lambda each: len(states.find_steps(each) or ())
+            )  # those that are always there first
             others = _list_others(group)
             if others or not is_untold(group[0]):
-                onward[from_screen].append(RouteStep(group[0], to_screen, others, search))
+                before = states.find_steps(group[0]) or ()
+                onward[from_screen].append((*before, RouteStep(group[0], to_screen, others, search)))
     routes: dict[str, list[Route]] = {name: [()] for name, url in screens.items() if url}
     at_once = list(routes)
     while at_once:
-        steps = [(at, step) for at in at_once for step in onward[at] if len(routes[at][0]) < LONGEST_ROUTE]
-        steps.sort(
-            key=lambda each: (_asks_for_row(each[1]) != (each[1].screen_id in many), *_rank_list(each[1]))
+        ways = [(at, way) for at in at_once for way in onward[at] if len(routes[at][0]) < LONGEST_ROUTE]
+        ways.sort(
+            key=lambda each: (
+                _asks_for_row(each[1][-1]) != (each[1][-1].screen_id in many),
+                len(each[1]),
+                *_rank_list(each[1][-1]),
+            )
         )
         at_once = []
-        for at, step in steps:
-            first = routes[at][0]
+        for at, way in ways:
+            first, step = routes[at][0], way[-1]
             if step.screen_id not in routes:
-                routes[step.screen_id] = [(*first, step)]
+                routes[step.screen_id] = [(*first, *way)]
                 at_once.append(step.screen_id)
             elif _is_another(step, first, routes[step.screen_id]):
-                routes[step.screen_id].append((*first, step))
+                routes[step.screen_id].append((*first, *way))
     return routes
 
 
@@ -94,9 +107,9 @@ def choose_route(routes: Sequence[Route], screen: ExploredScreen) -> Route | Non
 
 
 def _shows_one_of_many(screen: ExploredScreen) -> bool:
-    """Return whether a screen was seen with an id in its address, or at addresses that differ in their last part alone."""
+    """Return whether a screen was seen with an id in its address, or at addresses that differ in one part alone."""
     places = {place(look.observed.path) for look in screen.looks}
-    beside = Counter(parts[:-1] for parts in places if parts)
+    beside = Counter((at, parts[:at], parts[at + 1 :]) for parts in places for at in range(1, len(parts)))
     return any(map(is_open, places)) or max(beside.values(), default=0) > 1
 
 

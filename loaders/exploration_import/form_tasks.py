@@ -22,6 +22,7 @@ from loaders.exploration_import.draft_routes import (
     find_routes,
     is_asking_for_row,
 )
+from loaders.exploration_import.named_addresses import find_named_address
 from loaders.exploration_import.observed_transitions import ROW, PlacedControl
 from loaders.exploration_import.readable_ids import make_unique_id, to_id_words
 from loaders.exploration_import.screen_addresses import ScreenAddresses
@@ -125,8 +126,10 @@ def draft_tasks(
     taken = {SIGN_IN} if sign_in is not None else set()
     storing = Counter(form.screen_id for form in forms if form.method != "GET")
     forms = [replace(form, beside=storing[form.screen_id] > 1) for form in forms]
-    routes = find_routes({each.screen.screen_id: each.screen.url for each in placed}, arrivals, placed)
     states = StateOpeners(openings)
+    routes = find_routes(
+        {each.screen.screen_id: each.screen.url for each in placed}, arrivals, placed, states
+    )
     known = (
         _with_state(led, states)
         for form in _list_distinct(forms)
@@ -242,12 +245,16 @@ def _list_led(
 ) -> list[DraftForm]:
     """Return a form of a screen without an address with what leads there; none if that does not say which of many things it shows.
 
-    What makes a new thing belongs to no row, if it can be reached without one. A dialog that is opened from a row and without
+    A screen of a thing that its address names is opened by that. What makes a new thing belongs to no row, if it can be reached
+    without one. A dialog that is opened from a row and without
     one is for both.
     """
     entry = _with_entry(form, placed, addresses)
     if entry is not None:
         return [entry]
+    named = find_named_address(form.button.screen)
+    if named is not None:
+        return [replace(form, named=named)]
     found = routes.get(form.screen_id, ())
     plain = next((each for each in found if each and not is_asking_for_row(each)), None)
     if form.creates and plain is not None:

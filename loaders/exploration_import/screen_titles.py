@@ -342,7 +342,10 @@ def _list_names_above(grouped: Sequence[Sequence[ObservedPage]]) -> set[str]:
             by_length[len(segments(page.path))].append(segments(page.path))
         for every in by_length.values():
             things.update(
-                to_id_words(part) for parts in zip(*every, strict=True) if len(set(parts)) > 1 for part in parts
+                to_id_words(part)
+                for parts in zip(*every, strict=True)
+                if len(set(parts)) > 1
+                for part in parts
             )
     first = Counter(text for own in grouped for text in {text for page in own for text in _texts(page)})
     return {text for text, times in first.items() if times > FEW_SCREENS and to_id_words(text) in things}

@@ -12,6 +12,7 @@ from kb_schema.action_types import canonical
 from kb_schema.secret_fields import is_secret_name
 from kb_schema.tasks import DRAFT, Task
 from kb_schema.url_patterns import path_of
+from loaders.exploration_import.named_addresses import NamedAddress
 from loaders.exploration_import.observed_transitions import ROW, PlacedControl, name_row_input
 from loaders.exploration_import.readable_ids import make_unique_id, to_id_words
 from loaders.exploration_import.screen_controls import find_sent_name
@@ -70,6 +71,8 @@ class DraftForm:
     """Whether its screen has other forms that store something."""
     route: tuple[RouteStep, ...] = ()
     """How to come to the screen from one with an address, if it has none of its own."""
+    named: NamedAddress | None = None
+    """Its address for each of many named things, if it has one and no other."""
 
     @property
     def path(self) -> str:
@@ -161,6 +164,9 @@ class TaskDraft:
         inputs: list[Mapping[str, Any]] = []
         opened = form.route[0].control.screen if form.route else screen
         steps: list[Mapping[str, Any]] = [self._open(opened.screen_id)]
+        if form.named is not None:
+            inputs.append(self._ask_name(form.named))
+            steps = [self._open_named(screen.screen_id, form.named)]
         for number, step in enumerate(form.route, start=1):
             if step.others:
                 entries = (step.control, *step.others)
@@ -240,6 +246,23 @@ class TaskDraft:
         if self._task_id == SIGN_IN:  # the form may not be shown to who is signed in
             step["postconditions"] = [{"type": "any_of", "conditions": [*step["postconditions"], SIGNED_IN]}]
         return step
+
+    def _ask_name(self, named: NamedAddress) -> dict[str, Any]:
+        """Return the input for the name of the thing, as it is in addresses."""
+        self._taken.add(named.input)
+        spoken = named.input.replace("_", " ")
+        said = f"{spoken[:1].upper()}{spoken[1:]}, as in its address: {', '.join(named.examples)}"
+        return {"name": named.input, "description": said, "source": "user_input"}
+
+    def _open_named(self, screen_id: str, named: NamedAddress) -> dict[str, Any]:
+        step = self._open(screen_id)
+        action = {
+            "action_type": "navigate",
+            "target_screen": screen_id,
+            "url": named.url,
+            "method": "direct_url",
+        }
+        return {**step, "action": action}
 
     def _needed(self) -> Collection[str]:
         """Return the elements without which the form says nothing: the required ones, else the first text."""

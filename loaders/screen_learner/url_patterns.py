@@ -267,9 +267,18 @@ def is_open(places: tuple[str, ...]) -> bool:
 
 def has_open_part(pattern: str, *, after: int = 0) -> bool:
     """Return whether a pattern made here leaves a part of the path open, behind the first `after` parts."""
+    return any(at > after or not after for at in list_open_parts(pattern))
+
+
+def list_open_parts(pattern: str) -> list[int]:
+    """Return the numbers of the parts of a path that a pattern made here leaves open.
+
+    >>> list_open_parts("^/projects/[^/?#]+/wiki/?(?:[?#].*)?$")
+    [2]
+    """
     for each in (_ANYTHING, _NUMBER, _WITH_A_DIGIT):
         pattern = pattern.replace(each, _OPEN)
-    return any(_OPEN in part for part in pattern.split("/")[after + 1 if after else 0 :])
+    return [at for at, part in enumerate(pattern.split("/")) if _OPEN in part]
 
 
 def _part(parts: tuple[str, ...], opened: Collection[int], at: int = -1) -> str:

@@ -1,0 +1,61 @@
+"""Finds the addresses of screens that belong to one of many named things: `/projects/{project}/versions/new`.
+
+A person knows the name of the thing as it is in the address; numbers nobody knows.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from loaders.exploration_import.explored_screens import ExploredScreen
+from loaders.exploration_import.readable_ids import to_id_words
+from loaders.screen_learner.url_patterns import list_open_parts, names_one, segments
+
+MOST_EXAMPLES = 5
+_WORDS = re.compile(r"[^\W\d_]{2,}")
+
+
+@dataclass(frozen=True, slots=True)
+class NamedAddress:
+    """An address in which one part is the name of a thing."""
+
+    url: str
+    """With `{input}` for the name."""
+    input: str
+    examples: tuple[str, ...]
+    """The names that were seen."""
+
+
+def find_named_address(screen: ExploredScreen) -> NamedAddress | None:
+    """Return the address that opens a screen of any of the things; None if more than one part varies, or a part is a number."""
+    pages = [
+        look.page
+        for look in screen.looks
+        if look.page.openable is not False and not urlsplit(look.page.url).fragment
+    ]
+    if screen.layer or not pages:
+        return None
+    paths = [segments(urlsplit(page.url).path) for page in pages]
+    if len({len(path) for path in paths}) != 1:
+        return None
+    varied = [at for at, parts in enumerate(zip(*paths, strict=True)) if len(set(parts)) > 1]
+    if not varied and len(screen.patterns) == 1:
+        varied = [at for at in list_open_parts(screen.patterns[0]) if at < len(paths[0])]
+    if len(varied) != 1:
+        return None
+    at = varied[0]
+    names = sorted({path[at] for path in paths})
+    last = at == len(paths[0]) - 1
+    if last or any(names_one(name) or not _WORDS.search(name) for name in names):
+        return None
+    above = to_id_words(paths[0][at - 1]) if at > 1 else ""
+    called = above.removesuffix("s") if above and above[0].isalpha() else "name_in_address"
+    shortest = min((page.url for page in pages), key=lambda url: (len(url), url))
+    parts = urlsplit(shortest)
+    steps = list(segments(parts.path))
+    steps[at] = f"{{{called}}}"
+    return NamedAddress(
+        f"{parts.scheme}://{parts.netloc}{'/'.join(steps)}", called, tuple(names[:MOST_EXAMPLES])
+    )
