@@ -30,6 +30,7 @@ class _Words(Model):
     mails: frozenset[str] = frozenset()
     opens: frozenset[str] = frozenset()
     conditions: frozenset[str] = frozenset()
+    successes: frozenset[str] = frozenset()
 
 
 @cache
@@ -78,6 +79,12 @@ def sends_elsewhere(text: str) -> bool:
 def tells_a_condition(text: str) -> bool:
     """Return whether a line says what must come before: `It is listed when the fee is paid`."""
     return not _list("conditions").isdisjoint(_list_words(text))
+
+
+def tells_success(text: str) -> bool:
+    """Return whether a message says that what was sent is kept: `The boat was added`."""
+    said = _list_words(text)
+    return not _list("successes").isdisjoint(said) and not is_no_heading(text) and not tells_a_condition(text)
 
 
 def is_another_deed(name: str) -> bool:

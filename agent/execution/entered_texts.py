@@ -29,6 +29,7 @@ from agent.record_words import (
     is_no_heading,
     sends_elsewhere,
     tells_a_condition,
+    tells_success,
 )
 from kb_schema.sentence_plans import fold, stands_in
 from kb_schema.tasks import DRAFT, Task, TaskStep
@@ -50,6 +51,8 @@ _LEAST_STEM = 4
 _LONGEST_ENDING = 3
 _NUMBER = re.compile(r"[^\w]*\d[\d.,\s'\u2019\u00a0\u202f]*[^\w]*")
 _NO_CENTS = re.compile(r"[.,]0+$")
+_DIGITS = re.compile(r"\d+")
+_LONGEST_MESSAGE = 150
 
 
 @dataclass(slots=True)
@@ -66,6 +69,8 @@ class EnteredTexts:
     _began: float = 0.0
     _shown: str | None = None
     """The address to which the last accepted press led, if it shows the record."""
+    _told: bool = False
+    """Whether a message of that page says that what was sent is kept."""
 
     async def before_step(self, page: Page, step: TaskStep, typed: object) -> None:
         """Read the page. `typed`: what the step types into it, if that is a text that is not secret."""
@@ -83,6 +88,7 @@ class EnteredTexts:
         """Read the page to which a press led, if the application accepted what it sent."""
         if not self._typed or watch_writes(page).accepted_at < self._began:
             return
+        self._told = False
         self._shown = page.url if await self._find(page.url, page) else None
 
     async def are_kept(self, reopen: Reopen) -> bool:
@@ -100,7 +106,23 @@ class EnteredTexts:
         except PageError:
             return None
         about = _list_telling(f"{self.task.task_id} {self.task.name or ''}")
-        return RecordSearch(self._typed, about, url, self._seen.get(url), shown, self._offered).find()
+        self._told = self._told or self._says_success(shown)
+        return RecordSearch(
+            self._typed, about, url, self._seen.get(url), shown, self._offered, told=self._told
+        ).find()
+
+    def _says_success(self, shown: RecordPage) -> bool:
+        """Whether a page has a message outside of rows that no page before had, and that says that what was sent is kept."""
+        before = {_without_digits(each.text) for lines in self._seen.values() for each in lines}
+        return any(
+            tells_success(_cut(fold(each.text), self._typed))
+            for each in shown.lines
+            if each.row < 0
+            and each.area != "beside"
+            and not each.unseen
+            and len(each.text) <= _LONGEST_MESSAGE
+            and _without_digits(each.text) not in before
+        )
 
     def _list_words_of(self, step: TaskStep) -> frozenset[str]:
         """Return the words of the inputs whose values a step types, or of the field if it has none."""
@@ -129,6 +151,8 @@ class RecordSearch:
     page: RecordPage
     offered: Collection[str] = frozenset()
     """What could be pressed before, folded."""
+    told: bool = False
+    """Whether the application said after the press that what was sent is kept: then the record may stand below any heading."""
 
     def find(self) -> frozenset[str] | None:
         """Return the texts by which the page shows the record; None: it shows none, or there is doubt."""
@@ -217,9 +241,13 @@ class RecordSearch:
             for each in self._long
             if _is_own(line, each, self.typed) and not self._is_in_address(each) and self._is_more(each)
         }
-        if any(not _is_number(each) or _share(self.typed[each], words(line.column)) for each in said):
+        if any(not _is_number(each) or self._is_named(line.column, each) for each in said):
             return frozenset(said)
         return frozenset()  # a number alone may be any number
+
+    def _is_named(self, column: str, text: str) -> bool:
+        named = self.typed[text] | self.about if self.told else self.typed[text]
+        return _share(named, words(column))
 
     def _is_in_address(self, text: str) -> bool:
         parts = urlsplit(self.url)
@@ -248,6 +276,8 @@ class RecordSearch:
         )
         if is_doubted(address) or any(find_report_words(each) - subject for each in (*names, address)):
             return False
+        if self.told:
+            return True
         nearest = [each for each in line.nearest if each != line.top]
         if nearest and not any(self._is_about(each, subject) for each in nearest):
             return False
@@ -324,6 +354,10 @@ def _is_number(text: str) -> bool:
 
 def _digits(text: str) -> str:
     return re.sub(r"\D", "", _NO_CENTS.sub("", text.strip(" \u00a0$\u20ac\u00a3\u20b9%+-")))
+
+
+def _without_digits(text: str) -> str:
+    return _DIGITS.sub("", fold(text))
 
 
 def _as_words(text: str) -> str:

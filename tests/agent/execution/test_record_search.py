@@ -6,6 +6,7 @@ import pytest
 
 from agent.execution.entered_texts import RecordSearch
 from agent.page.record_texts import read_record_page
+from agent.record_words import tells_success
 from tests.support.pages import show
 
 NAME = {"adaman": frozenset({"boat", "name"})}
@@ -18,14 +19,14 @@ def _table(*rows: str) -> str:
     return f"<h2>Boats</h2><table><tr><th>Name<th>Captain{cells}</table>"
 
 
-async def _find(page, html, *, typed=NAME, before="", path="/boats"):
+async def _find(page, html, *, typed=NAME, before="", path="/boats", told=False):
     lines = None
     if before is not None:
         await show(page, f"<title>Harbor</title><h1>Harbor</h1>{before}", path)
         lines = (await read_record_page(page, ())).lines
     await show(page, f"<title>Harbor</title><h1>Harbor</h1>{html}", path)
     shown = await read_record_page(page, typed)
-    return RecordSearch(typed, ABOUT, page.url, lines, shown).find()
+    return RecordSearch(typed, ABOUT, page.url, lines, shown, told=told).find()
 
 
 @pytest.mark.parametrize(
@@ -141,3 +142,34 @@ async def test_a_number_counts_in_the_column_of_its_field_only(page):
     assert await _find(page, "<h2>Berths</h2><p>12058", typed=typed) is None
     lengths = "<h2>Berths</h2><table><tr><th>Length<tr><td>1,205.00 m²</table>"
     assert await _find(page, lengths.replace(" m²", ""), typed=typed)
+
+
+SETTINGS = "<h2>Settings</h2><ul><li>Adaman</ul>"
+
+
+async def test_where_the_application_says_that_it_is_kept_the_record_may_stand_below_any_heading(page):
+    assert await _find(page, SETTINGS, told=True, path="/settings")
+    assert not await _find(page, SETTINGS, path="/settings")
+    assert not await _find(page, SETTINGS.replace("Settings", "Blocked names"), told=True, path="/settings")
+    number = {"4.21": frozenset({"name"})}
+    table = "<h2>Settings</h2><table><tr><th>Boat<tr><td>4.21</table>"
+    assert await _find(page, table, typed=number, told=True, path="/settings")
+    assert not await _find(page, table.replace("Boat", "Price"), typed=number, told=True, path="/settings")
+
+
+@pytest.mark.parametrize(
+    "said", ["Successful creation.", "The boat Adaman was added.", "Das Boot wurde gespeichert", "Bateau cr\u00e9\u00e9", "Se ha guardado con \u00e9xito"]
+)  # fmt: skip
+def test_a_message_says_that_what_was_sent_is_kept(said):
+    assert tells_success(said)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Not saved", "Saved as draft", "Saving", "It will be added when the fee is paid", "Created 1 of 3", "No boat was created", "Preview updated",
+        "Almost created", "Could not be added", "The boat is gone", "Das Boot wird gespeichert", "Created: failed",
+    ],
+)  # fmt: skip
+def test_a_message_that_denies_or_announces_it_does_not(said):
+    assert not tells_success(said)
