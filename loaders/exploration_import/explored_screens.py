@@ -19,7 +19,7 @@ from loaders.screen_learner.observed_pages import ObservedPage
 from loaders.screen_learner.page_clusters import cluster_pages
 from loaders.screen_learner.screen_names import choose_free_id
 from loaders.screen_learner.signature_learner import learn_signatures
-from loaders.screen_learner.url_patterns import has_open_part, is_open, pattern_of, place
+from loaders.screen_learner.url_patterns import has_open_part, is_open, list_thing_names, pattern_of, place
 
 LONGEST_ENTRY = 30
 """The most characters of a menu entry that names a screen."""
@@ -116,6 +116,7 @@ def build_screens(looks: Sequence[ExploredPage]) -> tuple[list[ExploredScreen], 
     learned = learn_signatures(
         [*labelled, *_list_aliases(looks, labelled)], anywhere=_list_spread(looks, labelled)
     )
+    things = list_thing_names([seen[at].path for at in group] for group in groups)
     found, remarks = [], []
     for screen_id, group in zip(names, groups, strict=True):
         screen = ExploredScreen(screen_id, names[screen_id], tuple(looks[at] for at in group))
@@ -127,7 +128,9 @@ def build_screens(looks: Sequence[ExploredPage]) -> tuple[list[ExploredScreen], 
                     signature=known.signature,
                     patterns=tuple(map(root.pattern, known.url_patterns)),
                     evidence=known.evidence,
-                    in_section=_is_in_section({seen[at].path for at in group}, known.url_patterns, menu),
+                    in_section=_is_in_section(
+                        {seen[at].path for at in group}, known.url_patterns, menu, things
+                    ),
                 )
             )
             continue
@@ -143,11 +146,20 @@ def build_screens(looks: Sequence[ExploredPage]) -> tuple[list[ExploredScreen], 
     return found, remarks
 
 
-def _is_in_section(paths: Collection[str], patterns: Collection[str], menu: Collection[str]) -> bool:
-    """Whether the menu leads to the one address of a screen, or to a path above it behind which its patterns leave nothing open."""
+def _is_in_section(
+    paths: Collection[str],
+    patterns: Collection[str],
+    menu: Collection[str],
+    things: Collection[tuple[str, ...]],
+) -> bool:
+    """Return whether the menu leads to the one address of a screen, or to a path above it behind which its patterns leave nothing
+    open. A thing that has several screens (`things`) is no section, though a menu may list the things.
+    """
     if len(paths) != 1:
         return False
     path = next(iter(paths)).partition("?")[0]
+    if any(place(path)[: len(each)] == each for each in things):
+        return False
     if path in menu or "#" in path:
         return path in menu
     parts = path.split("/")

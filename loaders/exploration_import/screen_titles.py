@@ -12,7 +12,7 @@ from kb_schema.url_patterns import ANY
 from loaders.exploration_import.readable_ids import to_id_words
 from loaders.screen_learner.observed_pages import ObservedPage
 from loaders.screen_learner.screen_names import choose_name, find_told_name, list_shared_titles
-from loaders.screen_learner.url_patterns import is_open, place, segments
+from loaders.screen_learner.url_patterns import is_open, list_thing_names, place, segments
 from web_pages.page_profiles import PageFeature
 
 LONGEST = 200
@@ -22,8 +22,6 @@ COMMON = 0.5
 """The share of other screens from which a heading belongs to the site."""
 LEAST_COMMON = 2
 """The least number of screens for that."""
-FEW_SCREENS = 3
-"""The name of a thing that more screens have as their first heading is none of theirs: they are its parts."""
 _HEADS = (("heading", "h1"), ("title", ""), ("heading", "h2"), ("heading", "h3"), ("heading", "h4"))
 """Where a page states what it is, in this order."""
 _PARTING = re.compile(rf"\s*[:{TITLE_SIGNS}]\s+|\s+[{TITLE_SIGNS}]\s*")
@@ -187,8 +185,18 @@ class _SiteTexts:
         least = max(LEAST_COMMON, COMMON * len(grouped))
         self._common = {text for text, times in shown.items() if times > least}
         self._names = _site_names([page for own in grouped for page in own])
-        self._above = _list_names_above(grouped) | self._names
-        """Names of the site, and of things that have several screens."""
+        self._things = {
+            to_id_words(each[-1]) for each in list_thing_names([page.path for page in own] for own in grouped)
+        }
+        """The words of things that have several screens."""
+        self._above = self._names | {
+            text
+            for own in grouped
+            for page in own
+            for text in _texts(page)
+            if to_id_words(text) in self._things
+        }
+        """Names of the site, and of such things."""
         self._heads_of = {id(page): self._own_heads(page) for own in grouped for page in own}
 
     def is_sentence(self, text: str) -> bool:
@@ -272,8 +280,10 @@ class _SiteTexts:
         return by_address(self._short(at), listed=at[:-1] in self._places) or name
 
     def _short(self, at: tuple[str, ...]) -> tuple[str, ...]:
-        """Return a place without what nearly all addresses begin with."""
-        return (at[len(self._root) :] if at[: len(self._root)] == self._root else at) or at
+        """Return a place without what nearly all addresses begin with, and without things that have several screens."""
+        below = at[len(self._root) :] if at[: len(self._root)] == self._root else at
+        parts = tuple(part for part in below if to_id_words(part) not in self._things)
+        return parts or below or at
 
 
 def without_counts(name: str) -> str:
@@ -328,27 +338,6 @@ def _site_names(pages: Sequence[ObservedPage]) -> set[str]:
         piece for page in pages for text in _titles(page) for piece in set(_PIECES.split(text)[1:])
     )
     return {piece for piece, times in counted.items() if times > COMMON * len(pages)}
-
-
-def _list_names_above(grouped: Sequence[Sequence[ObservedPage]]) -> set[str]:
-    """Return the names of things that several screens have as their first heading: the project on the pages of its parts.
-
-    Such a name is a part of addresses that varies on the pages of a screen.
-    """
-    things: set[str] = set()
-    for own in grouped:
-        by_length: dict[int, list[tuple[str, ...]]] = defaultdict(list)
-        for page in own:
-            by_length[len(segments(page.path))].append(segments(page.path))
-        for every in by_length.values():
-            things.update(
-                to_id_words(part)
-                for parts in zip(*every, strict=True)
-                if len(set(parts)) > 1
-                for part in parts
-            )
-    first = Counter(text for own in grouped for text in {text for page in own for text in _texts(page)})
-    return {text for text, times in first.items() if times > FEW_SCREENS and to_id_words(text) in things}
 
 
 def _list_heads_of(page: ObservedPage, kind: str, where: str) -> tuple[str, ...]:

@@ -17,6 +17,8 @@ import re2
 
 from kb_schema.url_patterns import ANY, compile_pattern, open_segment, split_glued_id
 
+FEW_SCREENS = 3
+"""More screens than these have a thing in their addresses that has parts."""
 MOST_SHAPES = 3
 """The most patterns of one screen; with more, its addresses have no common form."""
 _ROUTE = ("/", "!/")
@@ -119,6 +121,23 @@ class AddressSlots:
         """Return whether the part is the text of a row or an item of some page, and occurs nowhere else."""
         plain = unquote(parts[at]).replace("-", " ").replace("_", " ").casefold()
         return at >= 2 and plain in self._data and len(self._before.get(parts[at], ())) < 2
+
+
+def list_thing_names(screens: Iterable[Iterable[str]]) -> set[tuple[str, ...]]:
+    """Return the places of things that several screens have in their addresses: `/projects/quay`, of its log, crew and berths.
+
+    The addresses of each of these screens differ in the name alone. `screens`: the addresses of each.
+    """
+    times: dict[tuple[str, ...], int] = defaultdict(int)
+    for paths in screens:
+        by_length: dict[int, set[tuple[str, ...]]] = defaultdict(set)
+        for path in paths:
+            by_length[len(_opened(_bare(path)))].add(_opened(_bare(path)))
+        for every in by_length.values():
+            varied = [at for at, parts in enumerate(zip(*every, strict=True)) if len(set(parts)) > 1]
+            for each in every if len(varied) == 1 else ():
+                times[each[: varied[0] + 1]] += 1
+    return {each for each, number in times.items() if number > FEW_SCREENS and ANY not in each[-1]}
 
 
 def patterns_for(
