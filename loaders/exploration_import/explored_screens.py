@@ -27,6 +27,7 @@ LEAST_PLACES = 4
 """From more paths than these, its own among them, a link to a menu's page is shown."""
 FEW_SCREENS = 3
 """The title of a page is on no more screens than these; else it is that of the site."""
+DIALOGS = frozenset({"dialog", "alertdialog"})
 ROUNDS = 4
 """How often it is tried whether dialogs and menus can be told from the pages on which they lie."""
 OK, BAD = 200, 400
@@ -342,19 +343,38 @@ def _titles(looks: Sequence[ExploredPage], groups: Sequence[Sequence[int]]) -> l
     layers = [_layer_title([looks[at] for at in group]) for group in groups]
     pages = [group for group, layer in zip(groups, layers, strict=True) if not layer]
     entries, tabs = _menu_entries(looks)
-    told = iter(titles_of(pages, [look.observed for look in looks], _row_names(looks), entries, tabs))
-    return [without_glyphs(name) or name for name in (layer or next(told) for layer in layers)]
+    told = titles_of(pages, [look.observed for look in looks], _row_names(looks), entries, tabs)
+    names = iter(told)
+    return [
+        without_glyphs(name) or name
+        for name in (
+            (f"{layer} (dialog)" if layer in told else layer) if layer else next(names) for layer in layers
+        )
+    ]
 
 
 def _layer_title(own: Sequence[ExploredPage]) -> str:
-    """Return a name for what lies on pages and has no heading, from its first control; else nothing."""
+    """Return a name for what lies on pages and has no heading, its own or else from its first control; else nothing."""
     kinds = {look.page.layer for look in own}
     if "" in kinds or len(kinds) > 1 or any(_has_heading(look) for look in own):
         return ""
+    called = set.intersection(*map(_list_dialog_names, own))
+    if called:
+        return min(called)
     names = [[without_glyphs(offer.name) for offer in look.page.offers if not offer.in_row] for look in own]
     shared = set.intersection(*map(set, names))
     told = [name for name in names[0] if name in shared and _is_entry(name)]
     return f"{kinds.pop().capitalize()} with {told[0]}" if told else ""
+
+
+def _list_dialog_names(look: ExploredPage) -> set[str]:
+    """Return the names of the open dialogs, without those of data."""
+    signs = look.observed.profile.signs
+    return {
+        sign.text
+        for sign in signs
+        if sign.kind == "landmark" and sign.where in DIALOGS and _is_entry(sign.text)
+    }
 
 
 def _has_heading(look: ExploredPage) -> bool:

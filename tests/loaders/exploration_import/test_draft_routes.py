@@ -313,3 +313,64 @@ def test_what_is_entered_on_a_page_is_sent_by_the_one_button_in_the_bar_above_wh
     (task,) = build_knowledge(seen.folder).knowledge.tasks.values()
     assert task.name == "Save: Creating boat"
     assert [each.name for each in task.io_spec.inputs] == ["name", "length"]
+
+
+def _draw_yards(path: Path) -> Drawing:
+    """Three yards with a log, a crew, berths and rules each; a menu leads to each yard, and a drawn menu to what is made there."""
+    seen = drawing(path)
+    names = ("north", "south", "west")
+    menu = "<nav>" + "".join(f"<a href='/yards/{each}'>{each.title()}</a>" for each in names) + "</nav>"
+    seen.page("start", "/", f"{menu}<main><h1>All yards</h1></main>", "Quay", start=True)
+    parts = {
+        "log": "<h2>Log</h2><button>Write</button><ul><li>Nothing</ul>",
+        "crew": "<h2>Crew</h2><label>Captain <input></label>",
+        "berths": "<h2>Berths</h2><table><tr><th>Berth</table>",
+        "rules": "<h2>Rules</h2><dl><dt>Speed<dd>4</dl>",
+    }
+    form = "<form method=post action=/save><label>Name <input name=name required></label><button>Create</button></form>"
+    for each in names:
+        top = f"{menu}<h1>{each.title()}</h1>"
+        yard = f"{top}<main><button>Make</button><h2>Overview</h2><p>Open</p></main>"
+        seen.page(each, f"/yards/{each}", yard, f"{each.title()} - Quay")
+        for part, body in parts.items():
+            seen.page(
+                f"{each}{part}",
+                f"/yards/{each}/{part}",
+                f"{top}<main>{body}</main>",
+                f"{each.title()} - Quay",
+            )
+        seen.page(
+            f"{each}new",
+            f"/yards/{each}/berths/new",
+            f"{top}<main><h2>New berth</h2>{form}</main>",
+            f"{each.title()} - Quay",
+        )
+        seen.went("start", each.title(), each)
+    return seen
+
+
+def test_what_is_made_in_one_of_many_named_things_asks_for_its_name_as_in_the_address(tmp_path: Path):
+    knowledge = build_knowledge(_draw_yards(tmp_path).folder).knowledge
+    (made,) = knowledge.tasks.values()
+    assert [each.name for each in made.io_spec.inputs] == ["yard", "name"]
+    assert "north, south, west" in (made.io_spec.inputs[0].description or "")
+    opening = made.steps[0].action
+    assert opening.url == "https://quay.example/yards/{yard}/berths/new"
+    assert knowledge.screens[str(opening.target_screen)].url is None  # no menu makes a section of a yard
+
+
+def test_a_control_of_an_open_menu_is_reached_by_what_opens_it(tmp_path: Path):
+    seen = drawing(tmp_path)
+    page = "<main><h1>Sheds</h1><button>More</button></main>"
+    menu = "<div class=drop><a href='/sheds/7'>Build one</a></div>"
+    form = "<form method=post action=/save><label>Name <input name=name required></label><button>Build</button></form>"
+    seen.page("sheds", "/sheds", page, "Sheds", start=True)
+    open_menu = seen.page(
+        "menu", "/sheds", page + menu, "Sheds", layer="panel", openable=False, behind="sheds"
+    )
+    seen.folder.add_page(open_menu.model_copy(update={"offers": open_menu.offers[-1:]}))
+    seen.page("shed", "/sheds/7", f"<main><h1>New shed</h1>{form}</main>", "New shed", openable=False)
+    seen.went("sheds", "More", "menu")
+    seen.went("menu", "Build one", "shed")
+    (task,) = build_knowledge(seen.folder).knowledge.tasks.values()
+    assert _list_openers(task) == ["more_button", "build_one_link"]
