@@ -14,7 +14,7 @@ from web_pages.page_profiles import PageProfile
 _WORDS = re.compile(
     r"""(?:^\W*|(?:error|status|http|code|fehler|erreur|errore?)\W*)(?:40[0134]|410|429|50[0234])\b | not\ found | (?:cannot|could\ not|can.t|couldn.t)\ be\ found
       | does(?:n.t|\ not)\ exist | no\ longer\ (?:here|exists|available) | page\ (?:is\ )?(?:missing|unavailable)
-      | went\ wrong | server\ error | internal\ error | access\ denied | forbidden | no\ permission
+      | went\ wrong | server\ error | internal\ error | access\ denied | forbidden | no\ permission | permission\ (?:error|denied) | not\ (?:allowed|permitted)
       | too\ many\ requests | service\ unavailable
       | nicht\ gefunden | existiert\ nicht | fehler\ aufgetreten | zugriff\ verweigert | schiefgelaufen
       | introuvable | n.existe\ (?:pas|plus) | une\ erreur | acc[eè]s\ (?:refus[eé]|interdit)

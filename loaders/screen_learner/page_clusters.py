@@ -112,6 +112,10 @@ LEAST_DEPTH = 2
 _PIECES = re.compile(rf"(?<=:)\s+|\s+(?:[{TITLE_SIGNS}]|::)\s+|[\u201c\u201d\"]")
 _WITHOUT_DIGITS = str.maketrans("0123456789", "ghijklmnop")
 """A part of an address with a number would be an id."""
+_ASKED_WORD = re.compile(r"[^\W\d_](?:[^\W\d]|[.:/-])*")
+"""A value in a query that may name what is shown: `history`, `com_users`, `site/about`."""
+_QUOTES = re.compile(r"[\u201c\u201d\"]")
+_NAMES_A_KIND = re.compile(r"[^\W\d_]+(?: [^\W\d_]+)*")
 _VARIES = re.compile(r"\d+|(?<!\S)/\S*")
 """Numbers, and addresses in texts."""
 
@@ -272,7 +276,9 @@ def _build_variants(
 
 def _list_asked(path: str) -> frozenset[str]:
     query = path.partition("#")[0].partition("?")[2]
-    return frozenset(each for each in query.split("&") if each.partition("=")[2].isalpha())
+    return frozenset(
+        each for each in query.split("&") if _ASKED_WORD.fullmatch(unquote(each.partition("=")[2]))
+    )
 
 
 def _naming(at: tuple[str, ...], signs: frozenset[PageFeature]) -> str:
@@ -280,7 +286,7 @@ def _naming(at: tuple[str, ...], signs: frozenset[PageFeature]) -> str:
 
     Only a name as people write it counts, with a capital letter or several words: `add` is an action.
     """
-    name = unquote(at[-1]) if len(at) > LEAST_DEPTH else ""
+    name = unquote(at[-1]).replace("_", " ") if len(at) > LEAST_DEPTH else ""
     if not name or ANY in name or not (name != name.lower() or " " in name or at[-1] != name):
         return ""
     ending = f" {name.casefold()}"
@@ -288,10 +294,10 @@ def _naming(at: tuple[str, ...], signs: frozenset[PageFeature]) -> str:
         piece.casefold().strip()
         for sign in signs
         if (sign.kind, sign.where) in ((HEADING, "h1"), ("title", ""))
-        for piece in _PIECES.split(sign.text)
+        for piece in _PIECES.split(_QUOTES.sub("", sign.text))
     }
     kinds = sorted(head.removesuffix(ending).strip() for head in heads if head.endswith(ending))
-    return f"{kinds[0]} #" if kinds and kinds[0].isalpha() else ""
+    return f"{kinds[0]} #" if kinds and _NAMES_A_KIND.fullmatch(kinds[0]) else ""
 
 
 def _roles(sign: PageFeature, data: frozenset[str]) -> Iterator[SignRole]:
@@ -621,14 +627,23 @@ def _join_place(
         first, second = looks[one], looks[other]
         alike = _role_similarity(first.roles, second.roles) >= SAME_PLACE
         named = first.naming != "" and first.naming == second.naming and _offers_a_part(first, second)
-        if first.error == second.error and (
-            alike
-            or named
-            or _are_built_alike(first, second)
-            or _shows_a_part(first, second)
-            or (family and first.asked == second.asked and _offer_the_same(first, second))
+        if (
+            first.error == second.error
+            and not _ask_for_two_things(first, second)
+            and (
+                alike
+                or named
+                or _are_built_alike(first, second)
+                or _shows_a_part(first, second)
+                or (family and first.asked == second.asked and _offer_the_same(first, second))
+            )
         ):
             joined.join(one, other)
+
+
+def _ask_for_two_things(one: _PageVariant, other: _PageVariant) -> bool:
+    """Return whether the query of one address asks by a word for another page than the other's: `index.php?action=history`."""
+    return one.asked != other.asked and _say_another_thing(one, other) and not _have_one_use(one, other)
 
 
 def _are_built_alike(one: _PageVariant, other: _PageVariant) -> bool:

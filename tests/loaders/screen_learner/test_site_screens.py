@@ -447,3 +447,45 @@ def test_two_kinds_whose_parts_are_called_alike_and_differ_are_not_one():
     )
     pages += [look("/", "<h1>Home</h1>"), look("/help", "<h1>Help</h1><p>Ask us.</p>")]
     assert all(len(group) == 1 for group in cluster_pages(pages, (), [page.path for page in pages]))
+
+
+def test_a_query_that_asks_by_a_word_for_another_page_is_another_screen_and_one_for_other_data_is_not():
+    def page(query: str, heading: str, body: str) -> ObservedPage:
+        shared = "<h2>Options</h2><label>Days <input name=days></label><label>Most <input name=most></label><button>Show</button>"
+        return look(f"/index.php?{query}", f"<h1>{heading}</h1>{shared}{body}", heading)
+
+    captains = table(("Captain", "Born", "Ship"), NAMES)
+    pages = [
+        page("route=ship/list", "Ships", f"<button>Add ship</button>{table(('Name', 'Length'), NAMES)}"),
+        page(
+            "route=ship/list&sort=name",
+            "Ships",
+            f"<button>Add ship</button>{table(('Name', 'Length'), NAMES[:2])}",
+        ),
+        page(
+            "route=crew/list", "Crews", f"<form><label>Born <input name=b type=date></label></form>{captains}"
+        ),
+        page(
+            "route=site/about",
+            "About us",
+            "<dl><dt>Founded<dd>1900</dl><blockquote><cite>Ada</cite></blockquote>",
+        ),
+    ]
+    assert cluster_pages(pages) == [[0, 1], [2], [3]]
+
+
+def test_a_heading_of_several_words_before_a_quoted_name_names_the_kind():
+    def page(name: str, more: str = "") -> ObservedPage:
+        spoken = name.replace("_", " ")
+        return look(f"/wiki/Links/{name}", f'<h1>Pages that link to "{spoken}"</h1>{more}<button>Go</button>')
+
+    pages = [
+        page("Main_Page", "<ul><li>Pier</li></ul>"),
+        page("Paint_list", "<p>No pages link here.</p><h2>Hint</h2><i></i>"),
+    ]
+    pages += [
+        look("/wiki/Pier", "<h1>Pier</h1><p>By the sea</p>"),
+        look("/", "<h1>Home</h1>"),
+        look("/help", "<h1>Help</h1>"),
+    ]
+    assert [0, 1] in cluster_pages(pages)
