@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from kb_schema.explorations import SHARED
 from kb_schema.screens import Signature
 from kb_schema.text_similarity import without_glyphs
 from kb_schema.url_patterns import matches_pattern, origin_of, path_of
 from loaders.exploration_import.explored_pages import ExploredPage
+from loaders.exploration_import.readable_ids import to_id_words
 from loaders.exploration_import.row_names import list_named_by_data
 from loaders.exploration_import.screen_titles import titles_of
 from loaders.exploration_import.site_roots import SiteRoot
@@ -19,7 +20,14 @@ from loaders.screen_learner.observed_pages import ObservedPage
 from loaders.screen_learner.page_clusters import cluster_pages
 from loaders.screen_learner.screen_names import choose_free_id
 from loaders.screen_learner.signature_learner import learn_signatures
-from loaders.screen_learner.url_patterns import has_open_part, is_open, list_thing_names, pattern_of, place
+from loaders.screen_learner.url_patterns import (
+    has_open_part,
+    is_open,
+    list_thing_names,
+    names_one,
+    pattern_of,
+    place,
+)
 
 LONGEST_ENTRY = 30
 """The most characters of a menu entry that names a screen."""
@@ -72,13 +80,31 @@ class ExploredScreen:
         return kinds.pop() if len(kinds) == 1 else ""
 
     @property
+    def asked_things(self) -> list[str]:
+        """The parameters of its addresses that say which of many things a page shows: `title` of `index.php?title=Pier&action=edit`.
+
+        All addresses have one, with values that differ, each an id or a name that its page says.
+        """
+        asked = [dict(parse_qsl(urlsplit(look.page.url).query)) for look in self.looks]
+        shared = set(asked[0]).intersection(*asked)
+        return sorted(
+            name
+            for name in shared
+            if len({each[name] for each in asked}) > 1
+            and all(
+                names_one(each[name]) or _says(look, each[name])
+                for look, each in zip(self.looks, asked, strict=True)
+            )
+        )
+
+    @property
     def url(self) -> str | None:
         """The address that opens it, if that does not contain the id of one of many things.
 
         Of several addresses only that of a start page is one for all.
         """
         several = len({_bare(look) for look in self.looks}) > 1
-        own = [look for look in self.looks if look.page.start] if several else self.looks
+        own = [look for look in self.looks if look.page.start] if several or self.asked_things else self.looks
         if self.failed or not own:
             return None
         by_url: dict[str, list[ExploredPage]] = defaultdict(list)
@@ -491,6 +517,18 @@ def _opens(looks: Sequence[ExploredPage]) -> bool:
     if any(tried) or any(look.page.start for look in looks):
         return True
     return None in tried and any(look.page.status == OK for look in looks)
+
+
+def _says(look: ExploredPage, name: str) -> bool:
+    """Return whether the title or a heading of a page has a name that stands in its address."""
+    plain = to_id_words(name)
+    said = (
+        to_id_words(text)
+        for (kind, _), texts in look.observed.profile.texts.items()
+        for text in texts
+        if kind in ("title", "heading")
+    )
+    return bool(plain) and any(f"_{plain}_" in f"_{text}_" for text in said)
 
 
 def _bare(look: ExploredPage) -> str:

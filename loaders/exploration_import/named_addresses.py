@@ -1,4 +1,4 @@
-"""Finds the addresses of screens that belong to one of many named things: `/projects/{project}/versions/new`.
+"""Finds the addresses of screens that belong to one of many named things: `/projects/{project}/versions/new`, `?title={title}`.
 
 A person knows the name of the thing as it is in the address; numbers nobody knows.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from loaders.exploration_import.explored_screens import ExploredScreen
 from loaders.exploration_import.readable_ids import to_id_words
@@ -37,6 +37,8 @@ def find_named_address(screen: ExploredScreen) -> NamedAddress | None:
     ]
     if screen.layer or not pages:
         return None
+    if screen.asked_things:
+        return _find_in_query([page.url for page in pages], screen.asked_things)
     paths = [segments(urlsplit(page.url).path) for page in pages]
     if len({len(path) for path in paths}) != 1:
         return None
@@ -59,3 +61,20 @@ def find_named_address(screen: ExploredScreen) -> NamedAddress | None:
     return NamedAddress(
         f"{parts.scheme}://{parts.netloc}{'/'.join(steps)}", called, tuple(names[:MOST_EXAMPLES])
     )
+
+
+def _find_in_query(urls: list[str], asked: list[str]) -> NamedAddress | None:
+    """Return the same for a name in the query: `index.php?title={title}&action=edit`."""
+    parts = urlsplit(min(urls, key=lambda url: (len(url), url)))
+    names = sorted({dict(parse_qsl(urlsplit(url).query)).get(asked[0], "") for url in urls})
+    if len(asked) > 1 or any(names_one(name) or not _WORDS.search(name) for name in names):
+        return None
+    called = to_id_words(asked[0])
+    if not called or not called[0].isalpha():
+        return None
+    query = "&".join(
+        f"{each.partition('=')[0]}={{{called}}}" if each.partition("=")[0] == asked[0] else each
+        for each in parts.query.split("&")
+    )
+    url = f"{parts.scheme}://{parts.netloc}{parts.path}?{query}"
+    return NamedAddress(url, called, tuple(names[:MOST_EXAMPLES]))

@@ -6,6 +6,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
+from urllib.parse import parse_qsl, urlsplit
 
 from kb_schema.text_similarity import TITLE_SIGNS
 from kb_schema.url_patterns import ANY
@@ -35,6 +36,9 @@ _COUNTED = re.compile(
     r"(?![45]\d\d\s)(?:\d[\d.,]*\s+)?(?P<rest>[^\W\d].*?\w\W?)(?:\s+\(\d[\d.,]*(?:\s[^)]*)?\))?"
 )
 """A name with a number of things before or behind it."""
+_SCRIPT = re.compile(r"\.[a-z]{2,5}$")
+"""The end of an address that names a program: `index.php`."""
+_ASKED_WORDS = re.compile(r"[^\W\d_]+(?:[/._:-][^\W\d_]+)*")
 MOST_WORDS = 2
 """So many words in one place of the addresses of a screen are names of sections; more are names of things."""
 SHARED = 0.8
@@ -226,7 +230,7 @@ class _SiteTexts:
         if not is_open(at):
             told = find_told_name(own, others)
             below = self._heading(own, others) if told in self._above else ""
-            return below or told or _capitalized(_spoken(self._short(at))) or "Start"
+            return below or told or _name_by_query(own) or _capitalized(_spoken(self._short(at))) or "Start"
         return self._heading(own, others) or self._of_one(own, others) or self._common_text(own, others, at)
 
     def _heads(self, page: ObservedPage) -> tuple[str, ...]:
@@ -284,6 +288,16 @@ class _SiteTexts:
         below = at[len(self._root) :] if at[: len(self._root)] == self._root else at
         parts = tuple(part for part in below if to_id_words(part) not in self._things)
         return parts or below or at
+
+
+def _name_by_query(own: Sequence[ObservedPage]) -> str:
+    """Return what all addresses of one script ask for by words: `Edit` of `index.php?action=edit`; "" for other addresses."""
+    parts = [urlsplit(page.path) for page in own]
+    if not all(_SCRIPT.search(each.path) for each in parts):
+        return ""
+    shared = set.intersection(*({*parse_qsl(each.query)} for each in parts))
+    words = [value for _, value in sorted(shared) if _ASKED_WORDS.fullmatch(value)]
+    return _capitalized(" ".join(re.split(r"[\W_]+", " ".join(words))))
 
 
 def without_counts(name: str) -> str:

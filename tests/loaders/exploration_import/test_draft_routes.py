@@ -374,3 +374,23 @@ def test_a_control_of_an_open_menu_is_reached_by_what_opens_it(tmp_path: Path):
     seen.went("menu", "Build one", "shed")
     (task,) = build_knowledge(seen.folder).knowledge.tasks.values()
     assert _list_openers(task) == ["more_button", "build_one_link"]
+
+
+def test_what_is_changed_of_one_of_many_things_that_the_query_names_asks_for_the_name(tmp_path: Path):
+    seen = drawing(tmp_path)
+    seen.page(
+        "start",
+        "/index.php",
+        "<main><h1>All pages</h1><a href='/index.php?title=Pier&action=edit'>Edit</a></main>",
+        start=True,
+    )
+    form = "<form method=post action=/index.php?action=save><label>Text <textarea name=text></textarea></label><button>Save page</button></form>"
+    for name in ("Pier", "Paint_list"):
+        spoken = name.replace("_", " ")
+        at = f"/index.php?title={name}&action=edit"
+        seen.page(name, at, f"<main><h1>Editing {spoken}</h1>{form}</main>", f"Editing {spoken}")
+    knowledge = build_knowledge(seen.folder).knowledge
+    (task,) = knowledge.tasks.values()
+    assert task.steps[0].action.url == "https://quay.example/index.php?title={title}&action=edit"
+    assert [each.name for each in task.io_spec.inputs][:1] == ["title"]
+    assert knowledge.screens[str(task.steps[0].action.target_screen)].url is None  # it would open one of them

@@ -199,3 +199,14 @@ def test_the_name_of_a_thing_that_has_several_screens_is_no_name_of_theirs() -> 
         [look("/entries/3", "South", "South - Quay", "<h2>Edit entry</h2>")],
     ]
     assert named(groups) == ["Crew", "Log", "New entry", "Berths", "Rules", "Edit entry"]
+
+
+def test_a_page_of_a_program_that_says_nothing_is_called_what_its_address_asks_for() -> None:
+    pages = [
+        look("/index.php?title=Pier&action=edit", "Editing Pier"),
+        look("/index.php?title=Rope&action=edit", "Creating Rope"),
+    ]
+    assert named([pages, [look("/index.php?route=crew/list"), look("/index.php?route=crew/list&n=2")]]) == [
+        "Edit",
+        "Crew list",
+    ]
