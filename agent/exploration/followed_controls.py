@@ -7,8 +7,9 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 
 from agent.exploration.offer_keys import OfferKey, kind_of, kind_of_link, name_anywhere, name_link
-from agent.exploration.pages.page_addresses import build_place, normalize_address
+from agent.exploration.pages.page_addresses import build_place, build_place_path, normalize_address
 from agent.exploration.pages.page_digests import PageDigests
+from agent.exploration.thing_parts import ThingParts
 from kb_schema.explorations import SHARED, WENT_BACK, ExplorationPage, Offer
 
 _FILE = "a file"
@@ -33,9 +34,11 @@ class FollowedControls:
         """The least depth of the pages with an entry of a menu."""
         self._acting: set[str] = set()
         """Places of links from which the application went back."""
+        self._things = ThingParts()
 
     def note_page(self, page: ExplorationPage) -> None:
-        """Note the links of a page."""
+        """Note a kept page and its links."""
+        self._things.note_page(page)
         for offer in page.offers:
             if offer.href:
                 address = normalize_address(offer.href)
@@ -74,6 +77,10 @@ class FollowedControls:
         """Whether the application went back from a link to its place: it may have changed something."""
         return offer.href is not None and build_place(offer.href) in self._acting
 
+    def knows_part(self, url: str) -> bool:
+        """Whether an address is that of a part of a thing, and the same part of another thing is kept."""
+        return self._things.knows(url)
+
     def is_usual(self, offer: Offer, most: int) -> bool:
         """Whether it is a link that all pages seem to have."""
         return self._names[name_link(offer)] >= most
@@ -87,8 +94,8 @@ class FollowedControls:
         return kind_of_link(page, offer) in self._loading
 
     def leads_to_more(self, page: ExplorationPage, offer: Offer, most: int) -> bool:
-        """Whether controls of its name, and of its number among those of one name, led from `most` pages to pages of equal structure, or to files: on other pages it leads to one
-        more.
+        """Whether controls of its name, its number among those of one name and the depth of its address led from `most` pages to pages of
+        equal structure, or to files: on other pages it leads to one more. `Search` of a project is another than that of the site.
         """
         if not offer.name or offer.in_row:
             return False
@@ -106,10 +113,13 @@ class FollowedControls:
 
 
 def _name_on(page: ExplorationPage, offer: Offer) -> OfferKey:
-    """Return the name of a control on any page, with its number among those of its page that have this name: `Edit` of each field is another."""
+    """Return the name of a control on any page, with its number among those of its page that have this name (`Edit` of each field is
+    another), and the number of parts of the address to which it leads.
+    """
     name = name_anywhere(offer)
     alike = [each.offer_id for each in page.offers if name_anywhere(each) == name]
-    return (*name, str(alike.index(offer.offer_id)) if offer.offer_id in alike else "")
+    depth = str(build_place_path(offer.href).count("/")) if offer.href else ""
+    return (*name, str(alike.index(offer.offer_id)) if offer.offer_id in alike else "", depth)
 
 
 def _make_of(page: ExplorationPage, offer: Offer) -> OfferKey:

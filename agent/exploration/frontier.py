@@ -308,6 +308,8 @@ def _count_of_kind(book: ExplorationState, page: ExplorationPage, offer: Offer, 
     link = leads_to_other_address(offer, page.url)
     if first == ELSEWHERE or (first == NEW and link and offer.href and not book.seen_path(offer.href)):
         shared = offer.href is None or offer.region.partition(":")[0] in SHARED
+        if offer.href is not None and book.followed.knows_part(offer.href):
+            return MOST_OF_KIND
         return 0 if shared or offer.href is None else min(book.kept_under(offer.href), MOST_OF_KIND)
     if is_search(offer):
         return MOST_OF_KIND  # what is typed into a search comes from the rows of other pages
@@ -332,6 +334,8 @@ def _class(book: ExplorationState, page: ExplorationPage, offer: Offer) -> int:
         if book.seen_place(offer.href):
             return REPEATED
         shared = offer.region.partition(":")[0] in SHARED
-        one_more = not shared and book.alike_under(offer.href) >= MORE_OF_THE_SAME
+        one_more = book.followed.knows_part(offer.href) or (
+            not shared and book.alike_under(offer.href) >= MORE_OF_THE_SAME
+        )
         return NEW if one_more or book.seen_path(offer.href) else ELSEWHERE
     return REPEATED if book.tries[book.key_of(page, offer)] else NEW

@@ -380,3 +380,40 @@ def test_dialogs_count_to_the_page_on_which_they_lie_and_leave_room_for_other_vi
     assert book.judge(f"{BASE}/", other).verdict is PageNovelty.KEEP
     assert book.judge(f"{BASE}/", other, "p0001").verdict is PageNovelty.LIKE
     assert book.judge(f"{BASE}/", other, "p0099").verdict is PageNovelty.KEEP
+
+
+def test_the_parts_of_another_thing_of_a_known_kind_come_after_what_is_new() -> None:
+    parts = ("log", "crew", "berths", "rules")
+    kept = [
+        page(number, f"/yards/{name}/{part}", state=state(part))
+        for number, (name, part) in enumerate(
+            (
+                (name, part)
+                for name in ("north", "south")
+                for part in (parts if name == "north" else parts[:3])
+            ),
+            start=1,
+        )
+    ]
+    more = link(1, "/yards/south/rules")
+    new = link(2, "/yards/south/masts")
+    book = ExplorationState(MapLimits(), [page(9, "/yards/south", (more, new)), *kept])
+    step, _ = choose_next_step(book, None, (), anywhere)
+    assert step is not None
+    assert step.offer == new
+    assert why(book, book.pages["p0009"], more) is None, "it is opened where there is time"
+
+
+def test_a_link_of_the_site_is_another_than_that_of_its_name_on_three_things() -> None:
+    names = ("north", "south", "west")
+    yards = [
+        page(number, f"/yards/{name}", (link(1, f"/yards/{name}/search", name="Search"),))
+        for number, name in enumerate(names, start=1)
+    ]
+    found = [
+        page(number + 10, f"/yards/{name}/search", state=state("found")) for number, name in enumerate(names)
+    ]
+    home = page(30, "/", (link(1, "/search", name="Search"), link(2, "/yards/east/search", name="Search")))
+    led = [passed(one, one.offers[0], to) for one, to in zip(yards, found, strict=True)]
+    book = ExplorationState(MapLimits(), [*yards, *found, home], led)
+    assert why(book, home, home.offers[0]) is None
