@@ -281,9 +281,7 @@ class TaskDraft:
     def _input(self, fields: Sequence[PlacedControl], *, required: bool, label: str = "") -> dict[str, Any]:
         first = fields[0]
         label = label or (
-            first.control.called
-            if len(fields) == 1
-            else find_sent_name(first.control.offer).replace("_", " ")
+            _call_field(first) if len(fields) == 1 else find_sent_name(first.control.offer).replace("_", " ")
         )
         name = to_id_words(label, numbers=True) or first.element.element_id
         name = f"new_{name}" if name in self._given and self._form.method != "GET" else name
@@ -372,6 +370,16 @@ def _press(control: PlacedControl, row: str) -> dict[str, Any]:
         "element_selector": control.element.element_id,
     }
     return found if given is None else {**found, "parameters": given}
+
+
+def _call_field(each: PlacedControl) -> str:
+    """Return what a field is called, without the links in its label: `Password` of `Password Lost password`."""
+    called = each.control.called
+    links = {
+        offer.name for look, _ in each.control.seen for offer in look.page.offers if offer.href and offer.name
+    }
+    beside = max((name for name in links if called.endswith(f" {name}")), key=len, default="")
+    return called.removesuffix(beside).rstrip() if beside else called
 
 
 def _fill_in(

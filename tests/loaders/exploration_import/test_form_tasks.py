@@ -290,3 +290,13 @@ def test_the_forms_for_a_new_thing_and_for_changing_one_are_two_screens_though_t
     made = build_knowledge(seen.folder)
     screens = {page: name for name, pages in made.screens.items() for page in pages}
     assert screens["edit1"] == screens["edit2"] != screens["new"]
+
+
+def test_an_input_is_called_as_its_field_without_the_links_in_the_label(tmp_path: Path):
+    seen = drawing(tmp_path)
+    label = "<label>Password <a href='/lost'>Lost password</a> <input type=password name=pw></label>"
+    form = f"<form method=post action=/in><label>Login <input name=login></label>{label}<button>Log in</button></form>"
+    seen.page("start", "/", f"<main><h1>Sign in</h1>{form}</main>", start=True, signed_in=False)
+    seen.page("home", "/home", "<main><h1>Home</h1><a href='/out'>Sign out</a></main>")
+    tasks = build_knowledge(seen.folder).knowledge.tasks.values()
+    assert [each.name for task in tasks for each in task.io_spec.inputs] == ["login", "password"]
