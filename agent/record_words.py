@@ -30,6 +30,8 @@ class _Words(Model):
     mails: frozenset[str] = frozenset()
     opens: frozenset[str] = frozenset()
     conditions: frozenset[str] = frozenset()
+    gestures: frozenset[str] = frozenset()
+    keys: frozenset[str] = frozenset()
 
 
 @cache
@@ -78,6 +80,14 @@ def sends_elsewhere(text: str) -> bool:
 def tells_a_condition(text: str) -> bool:
     """Return whether a line says what must come before: `It is listed when the fee is paid`."""
     return not _list("conditions").isdisjoint(_list_words(text))
+
+
+def asks_by_hand(text: str) -> bool:
+    """Return whether a line asks for something that no control of the page shows: `Press Enter to finish`, `Scan the code to confirm`."""
+    said = _list_words(text)
+    then = ("keys", "finishes", "continues", "unfinished")
+    asked = not _list("gestures").isdisjoint(said) and any(not _list(each).isdisjoint(said) for each in then)
+    return asked and not is_another_deed(text)  # `Press Enter to search`
 
 
 def is_another_deed(name: str) -> bool:
