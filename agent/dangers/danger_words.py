@@ -50,6 +50,7 @@ class DialogWords(Model):
     says: DangerPhrases
     done: frozenset[str]
     agreed: frozenset[str]
+    greets: frozenset[str]
     wider: frozenset[str]
     quantities: frozenset[str]
     general: frozenset[str]
@@ -396,6 +397,11 @@ def tells_of_anything_done(text: str) -> bool:
     pays = tells_a_sum(text) or (bool(find_money_words(text)) and any(map(str.isdigit, text)))
     done = any(each in known.agreed or each.startswith(tuple(known.done)) for each in said)
     return pays or done or bool(list_harms_in_dialog(text))
+
+
+def greets(text: str) -> bool:
+    """Return whether the text of a dialog greets, or begins a tour or news of the application."""
+    return not load_danger_words().dialogs.greets.isdisjoint(words(normalize_text(text)))
 
 
 def find_wider_words(text: str) -> frozenset[str]:
