@@ -68,7 +68,7 @@ class Offered:
 
     def add(self, url: str, shown: RecordPage) -> None:
         """Add what a page shows."""
-        self.names.update(fold(each.name) for each in (*shown.buttons, *shown.row_buttons))
+        self.names.update(fold(each.name) for each in (*shown.buttons, *shown.row_buttons, *shown.turns))
         self.names.update(_name_field(each) for each in shown.fields)
         self.lines.update(fold(each.text) for each in shown.lines)
         self.ways.update((url, *shown.ways))
@@ -199,13 +199,18 @@ class RecordSearch:
         named = frozenset().union(*self.typed.values())
         beside = set(words(self._without_typed(line.near)))
         if line.row >= 0 and not (beside and beside <= named):  # `Name: Adaman` is a row of no list
-            return self._is_asked_in_row(line)
+            return self._is_asked_in_row(line) or self._leads_on(elsewhere=True)
         known = self.offered.names
         new = [each for each in self.page.buttons if words(each.name) and fold(each.name) not in known]
-        rows = (each.name for each in self.page.row_buttons if words(self._without_typed(each.name)))
+        rows = (  # links in other rows are those of menus
+            each.name
+            for each in self.page.row_buttons
+            if not each.plain and words(self._without_typed(each.name))
+        )
         return (
             any(self._is_asked_by_link(each) if each.away else not is_another_deed(each.name) for each in new)
             or any(fold(each) not in known and not is_another_deed(each) for each in rows)
+            or self._leads_on(elsewhere=False)
             or any(
                 _name_field(each) not in known and not is_another_deed(each.name) for each in self.page.fields
             )
@@ -218,6 +223,17 @@ class RecordSearch:
         """Whether a line tells what must come before, or what a person does that no control shows."""
         said = self._without_typed(line.text)
         return tells_a_condition(said) or (asks_by_hand(said) and fold(line.text) not in self.offered.lines)
+
+    def _leads_on(self, *, elsewhere: bool) -> bool:
+        """Whether something new goes on by its words, wherever it stands: one record has no pages to turn. `elsewhere`: to another path, as the
+        next page of a list is no further step.
+        """
+        here, known = urlsplit(self.url)[:3], self.offered.names
+        return any(
+            fold(each.name) not in known and asks_for_more(each.name, fields=True)
+            for each in (*self.page.turns, *(each for each in self.page.buttons if each.away))
+            if not elsewhere or (each.way and urlsplit(each.way)[:3] != here)
+        )
 
     def _is_asked_by_link(self, link: PageButton) -> bool:
         """Whether a link to another page goes on with what was entered: by its words (`Continue to payment`), or alone, to where nothing led before."""

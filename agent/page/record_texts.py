@@ -63,6 +63,16 @@ class RowButton(Model):
     name: str
     row: int
     """The number of the row, as of lines."""
+    plain: bool = False
+    """It is no button by its markup."""
+
+
+class PageTurn(Model):
+    """What can be pressed in rows and in what frames the page, as menus and paginations are."""
+
+    name: str
+    way: str = ""
+    """Where it leads, if it is a link."""
 
 
 class PageField(Model):
@@ -83,6 +93,7 @@ class RecordPage(Model):
     """The names of columns and fields, and the headings."""
     buttons: tuple[PageButton, ...] = ()
     row_buttons: tuple[RowButton, ...] = ()
+    turns: tuple[PageTurn, ...] = ()
     fields: tuple[PageField, ...] = ()
     ways: tuple[str, ...] = ()
     """The addresses to which its links lead."""

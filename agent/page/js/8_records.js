@@ -238,11 +238,11 @@ function columnsOf(block, facts) {
 
 /**
  * What a person can use outside of what frames the page: what can be pressed, outside of rows with the fields of its form, and in rows
- * with their number; fields with no button of their own, and frames that cannot be read; where links lead.
+ * with their number; what is pressed there and in what frames the page; fields with no button of their own, and frames that cannot be read; where links lead.
  */
 function goingOn(facts) {
   const { look } = facts;
-  const buttons = [], inRows = [], fields = [], ways = new Set(), judged = new Set();
+  const buttons = [], inRows = [], fields = [], turns = [], ways = new Set(), judged = new Set();
   for (const root of drawnRoots()) {
     for (const el of root.querySelectorAll("*")) {
       const plain = !el.matches(PRESSED);
@@ -253,13 +253,14 @@ function goingOn(facts) {
       if ((plain && !away && !field && !isPressable(el)) || el.matches(":disabled") || !visible(el, look)) continue;
       const form = el.form || el.closest("form");
       const frames = form && !form.closest("footer") ? BESIDES : `${BESIDES}, footer`; // a button of a form elsewhere
-      if (closestFlat(el, (node) => node.matches(`${frames}, ${field ? "search, [role=search], " : ""}form[method=get]`))) continue;
+      const apart = closestFlat(el, (node) => node.matches(`${frames}, ${field ? "search, [role=search], " : ""}form[method=get]`));
       const row = closestFlat(el, isRow);
-      if (row && (away || field)) continue;
+      if ((apart || row) && !field && turns.length < MOST_TURNS) turns.push({ name: nameOf(el, look).slice(0, LEAD_LENGTH), way });
+      if (apart || (row && (away || field))) continue;
       const name = (plain && !field && drawnText(el, look)) || (field && frameName(el)) || nameOf(el, look);
       if (field) fields.push({ name: name.slice(0, LEAD_LENGTH), kind: attr(el, "type") || tagOf(el), form });
       else if (row) {
-        if (name && name.length <= LEAD_LENGTH) inRows.push({ name, row: numberOf(row, facts) });
+        if (name && name.length <= LEAD_LENGTH) inRows.push({ name, row: numberOf(row, facts), plain });
       } else {
         if (form && !away) judged.add(form);
         const asked = form ? [...form.elements].some((each) => each.matches(SEEN_FIELDS) && visible(each, look)) : false;
@@ -269,11 +270,12 @@ function goingOn(facts) {
     }
   }
   const free = fields.filter(({ form }) => !form || !judged.has(form)).map(({ name, kind }) => ({ name, kind }));
-  return { buttons, row_buttons: inRows, fields: free, ways: [...ways].slice(0, MOST_WAYS) };
+  return { buttons, row_buttons: inRows, turns, fields: free, ways: [...ways].slice(0, MOST_WAYS) };
 }
 
 const SEEN_FIELDS = "input:not([type=hidden], [type=submit], [type=button], [type=image]), textarea, select";
 const MOST_WAYS = 3000;
+const MOST_TURNS = 1000;
 
 /** Whether an element can be filled in, or is a frame that cannot be read, which may hold all. */
 const isOpenField = (el) =>
