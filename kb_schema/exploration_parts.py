@@ -39,7 +39,7 @@ class UsualRequest(Model):
     body: Annotated[str, Field(repr=False)] = ""
     """It may hold a token; secret."""
     headers: tuple[tuple[str, str], ...] = Field(default=(), repr=False)
-    """Those that the application sets itself, but for tokens, and the types of what it sends and expects, sorted; names in small letters."""
+    """Those that the application sets itself, but for tokens, sorted; names in small letters."""
 
 
 class ExplorationPart(Model):

@@ -72,8 +72,8 @@ class _PausedRequestData(BaseModel):
 
     @property
     def body(self) -> str:
-        """What it sends, as `read_text` returns it."""
-        return read_text(b"".join(base64.b64decode(each.encoded) for each in self.parts))
+        """Return the text that it sends; what is not text in it is replaced."""
+        return b"".join(base64.b64decode(each.encoded) for each in self.parts).decode("utf-8", "replace")
 
 
 class _PausedRequest(BaseModel):
@@ -205,10 +205,5 @@ class RedirectGuard:
 
 
 def read_body(request: Request) -> str:
-    """Return what a request sends, as `read_text` does."""
-    return read_text(request.post_data_buffer or b"")
-
-
-def read_text(body: bytes) -> str:
-    r"""Return a body as text. Bytes that are no text are written as `\xac`, so that other bytes are another text."""
-    return body.decode("utf-8", "backslashreplace")
+    """Return the text that a request sends; what is not text in it is replaced."""
+    return (request.post_data_buffer or b"").decode("utf-8", "replace")

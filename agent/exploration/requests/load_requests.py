@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -27,7 +27,7 @@ _OPAQUE = re.compile(r"(?=\S*\d)[\w.~+/=:-]{10,}")
 _MOMENTS = frozenset({"at", "now", "time", "timestamp", "ts"})
 """The last words of fields that hold a moment."""
 _OF_BROWSERS = re.compile(
-    r"accept-.*|authorization|cache-control|connection|content-length|cookie|dnt|host|if-.*|keep-alive|origin|pragma|priority"
+    r"accept(-.*)?|authorization|cache-control|connection|content-(length|type)|cookie|dnt|host|if-.*|keep-alive|origin|pragma|priority"
     r"|referer|sec-.*|te|traceparent|tracestate|upgrade.*|user-agent|x-requested-with"
 )
 
@@ -55,20 +55,15 @@ class LoadRequests:
         """Return whether any visit sends a request. `on_load`: opening an address sends it, not the use of a control."""
         if sent.method not in _UPKEEP or len(sent.body) > LONGEST_BODY or find_harm_in_sent(sent) is not None:
             return False
+        own = ((name, value) for name, value in sent.headers.items() if not _is_of_browser(name))
         url = origin_of(sent.url) + path_of(sent.url).partition("?")[0]
-        asked = UsualRequest(method=sent.method, url=url, body=sent.body, headers=_list_own(sent.headers))
+        asked = UsualRequest(method=sent.method, url=url, body=sent.body, headers=tuple(sorted(own)))
         if asked in self.known:
             return True
         if on_load and self.learning:
             self.known.append(asked)
             return True
         return on_load and any(_is_alike(asked, each) for each in self.known)
-
-
-def _list_own(headers: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """Return the headers that an application sets itself, or that say what it sends and expects."""
-    own = (each for each in headers.items() if not _is_of_browser(each[0]))
-    return tuple(sorted(each for each in own if each != ("accept", "*/*")))
 
 
 def _is_of_browser(header: str) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
@@ -57,10 +57,12 @@ class ReadRequests:
     _known: set[str] = field(default_factory=set)
     """Paths that opening an address has sent."""
 
-    def are_read(self, sent: SentRequest, *, on_load: bool) -> bool:
+    def are_read(
+        self, method: str, url: str, body: str, *, on_load: bool, headers: Mapping[str, str] | None = None
+    ) -> bool:
         """Return whether a request only reads. `on_load`: opening an address sends it, or a link to another, not the use of a control."""
-        method, url, body = sent.method, sent.url, sent.body
-        reads = self._is_named(sent) or (
+        folded = {name.casefold(): value for name, value in (headers or {}).items()}
+        reads = self._is_named(SentRequest(method, url, body, folded)) or (
             method == "POST" and (is_graphql_query(body) or self._is_recognised(url, body, on_load=on_load))
         )
         if reads and len(self.sent) < _MOST_TOLD:

@@ -226,10 +226,14 @@ class RequestGuard:
         if verdict.danger is None:
             return "robots.txt disallows it" if asked.document and not self.may_open(asked.url) else ""
         on_load = not self.using or self.following
-        sent = SentRequest(asked.method, asked.url, asked.body, _fold(asked.headers))
         asks = not asked.document and (
-            self.reads.are_read(sent, on_load=on_load)
-            or (origin_of(asked.url) in self.origins and self.loads.are_usual(sent, on_load=on_load))
+            self.reads.are_read(asked.method, asked.url, asked.body, on_load=on_load, headers=asked.headers)
+            or (
+                origin_of(asked.url) in self.origins
+                and self.loads.are_usual(
+                    SentRequest(asked.method, asked.url, asked.body, _fold(asked.headers)), on_load=on_load
+                )
+            )
         )
         vouched = asked.document and asked.method == "GET" and asked.url in self.vouched
         return "" if asks or vouched else verdict.why

@@ -86,22 +86,6 @@ def test_a_request_is_what_its_headers_say_too() -> None:
         assert not is_usual(loads, {}, on_load=on_load, x_http_method_override="DELETE")
 
 
-def test_the_type_of_what_is_sent_and_expected_tells_requests_apart() -> None:
-    told = {
-        "content_type": "application/json;domain-model=Ping",
-        "accept": "application/vnd.harbor.ping+json",
-    }
-    loads = LoadRequests(learning=True)
-    is_usual(loads, {}, **told)
-    loads.learning = False
-    assert is_usual(loads, {}, **told)
-    for name, other in (
-        ("content_type", "application/json;domain-model=Archive"),
-        ("accept", "application/vnd.harbor.archive+json"),
-    ):
-        assert not is_usual(loads, {}, **{**told, name: other})
-
-
 @pytest.mark.parametrize(
     ("method", "url", "body"),
     [
@@ -115,21 +99,6 @@ def test_what_a_visit_sends_that_names_a_deed_or_carries_data_is_not_learned(
     method: str, url: str, body: str
 ) -> None:
     assert not learned((method, url, body)).known
-
-
-async def test_what_is_no_text_is_told_apart_by_its_bytes(browser: Browser, tmp_path: Path) -> None:
-    """MessagePack writes false as C2 and true as C3."""
-    send = """<script>const mark = (byte) => fetch("/api/session", { method: "POST", body: new Uint8Array([0x81, 0xa1, 0x61, byte]) });
-mark(0xc2);</script>"""
-    pages = {
-        "/": html("Home", f"<a href=/more>More</a>{send}"),
-        "/more": html("More", f"<button onclick=mark(0xc3)>Table</button>{send}"),
-        "/api/session": "{}",
-    }
-    with small_site(pages) as site:
-        await explore(browser, site.wanted(), tmp_path)
-    held = [each.message for each in ExplorationFolder(tmp_path).passages() if "was not sent" in each.message]
-    assert len(held) == 1
 
 
 async def test_pages_that_keep_their_session_alive_by_put_are_seen_as_a_visit_sees_them(

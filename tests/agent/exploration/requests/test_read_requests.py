@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from agent.dangers.sent_deeds import SentRequest
 from agent.exploration.requests.read_requests import ReadRequests
 
 VIEWS = "http://127.0.0.1/api/3/views"
@@ -45,10 +44,10 @@ def test_what_goes_to_another_website_or_names_a_deed_does_not_read(
 
 
 def test_another_host_of_the_website_is_one_of_it() -> None:
-    asked = SentRequest("POST", "https://api.harbour.example/api/3/views", "{}")
-    assert ReadRequests(("/api/*/views",), ("https://www.harbour.example",)).are_read(asked, on_load=False)
+    reads = ReadRequests(("/api/*/views",), ("https://www.harbour.example",))
+    assert reads.are_read("POST", "https://api.harbour.example/api/3/views", "{}", on_load=False)
 
 
 def _are_read(method: str, url: str, body: str, headers: dict[str, str] | None = None) -> bool:
     reads = ReadRequests(("/api/*/views",), ("http://127.0.0.1:8080",))
-    return reads.are_read(SentRequest(method, url, body, headers or {}), on_load=False)
+    return reads.are_read(method, url, body, on_load=False, headers=headers)
