@@ -68,7 +68,8 @@ class Offered:
 
     def add(self, url: str, shown: RecordPage) -> None:
         """Add what a page shows."""
-        self.names.update(fold(each.name) for each in (*shown.buttons, *shown.row_buttons, *shown.turns))
+        for offers in (shown.buttons, shown.row_buttons, shown.turns):
+            self.names.update(fold(each.name) for each in offers)
         self.names.update(_name_field(each) for each in shown.fields)
         self.lines.update(fold(each.text) for each in shown.lines)
         self.ways.update((url, *shown.ways))
@@ -229,10 +230,12 @@ class RecordSearch:
         next page of a list is no further step.
         """
         here, known = urlsplit(self.url)[:3], self.offered.names
+        turns = [(each.name, each.way) for each in self.page.turns]
+        links = [(each.name, each.way) for each in self.page.buttons if each.away]
         return any(
-            fold(each.name) not in known and asks_for_more(each.name, fields=True)
-            for each in (*self.page.turns, *(each for each in self.page.buttons if each.away))
-            if not elsewhere or (each.way and urlsplit(each.way)[:3] != here)
+            fold(name) not in known and asks_for_more(name, fields=True)
+            for name, way in (*turns, *links)
+            if not elsewhere or (way and urlsplit(way)[:3] != here)
         )
 
     def _is_asked_by_link(self, link: PageButton) -> bool:
