@@ -59,6 +59,7 @@ class _Words(Model):
     links: frozenset[str] = frozenset()
     hedges: frozenset[str] = frozenset()
     sequels: frozenset[str] = frozenset()
+    over: frozenset[str] = frozenset()
 
 
 @cache
@@ -93,6 +94,12 @@ def is_negated(text: str) -> bool:
 def is_failure(text: str) -> bool:
     """Return whether a text has a word that says that something failed."""
     return not (_list("failures") | _list("faults")).isdisjoint(_list_folded(text))
+
+
+def is_over(text: str) -> bool:
+    """Return whether a text says of a deed that it ended, failed, was refused, or is only asked for: `You stopped following Eve`."""
+    ended = _list("over") | _list("undone") | _list("failures") | _list("faults")
+    return not ended.isdisjoint(_list_folded(text))
 
 
 def says_deed(text: str) -> bool:

@@ -31,6 +31,8 @@ class _Words(Model):
     opens: frozenset[str] = frozenset()
     conditions: frozenset[str] = frozenset()
     successes: frozenset[str] = frozenset()
+    gestures: frozenset[str] = frozenset()
+    keys: frozenset[str] = frozenset()
 
 
 @cache
@@ -85,6 +87,14 @@ def tells_success(text: str) -> bool:
     """Return whether a message says that what was sent is kept: `The boat was added`."""
     said = _list_words(text)
     return not _list("successes").isdisjoint(said) and not is_no_heading(text) and not tells_a_condition(text)
+
+
+def asks_by_hand(text: str) -> bool:
+    """Return whether a line asks for something that no control of the page shows: `Press Enter to finish`, `Scan the code to confirm`."""
+    said = _list_words(text)
+    then = ("keys", "finishes", "continues", "unfinished")
+    asked = not _list("gestures").isdisjoint(said) and any(not _list(each).isdisjoint(said) for each in then)
+    return asked and not is_another_deed(text)  # `Press Enter to search`
 
 
 def is_another_deed(name: str) -> bool:

@@ -322,6 +322,16 @@ def _negates(plain: str, negated: str) -> bool:
     return any(prefix + word in its for word in words(plain) for prefix in _NEGATIONS)
 
 
+def says_undone(text: str, act: str) -> bool:
+    """Return whether a text says of an act that it was undone, with a negating prefix: `unfollowed` of `Follow`.
+
+    `Unfollow` itself names an act that can be done, as a control does.
+    """
+    said = words(text)
+    undone = {prefix + word for word in words(act) for prefix in _NEGATIONS}
+    return any(word.startswith(each) and word != each for word in said for each in undone)
+
+
 def _differ_by_not(ours: str, theirs: str) -> bool:
     """Return whether one text denies what the other says: `Remove` and `Do not remove`."""
     mine, its = set(_plain(ours)), set(_plain(theirs))

@@ -50,9 +50,12 @@ class DialogWords(Model):
     says: DangerPhrases
     done: frozenset[str]
     agreed: frozenset[str]
+    greets: frozenset[str]
     wider: frozenset[str]
+    quantities: frozenset[str]
     general: frozenset[str]
     things: frozenset[str]
+    around: frozenset[str]
     money: frozenset[str]
 
 
@@ -351,17 +354,31 @@ def is_general_question(text: str) -> bool:
     return load_danger_words().dialogs.general.issuperset(re.findall(r"\w+", normalize_text(text).casefold()))
 
 
-def list_named_words(text: str) -> frozenset[str]:
-    """Return the words of a control or a question that name a thing: without those of asking, of agreeing, of deeds, and of anything."""
-    known = load_danger_words().dialogs
-    said = re.findall(r"[^\W\d_]{2,}|[\d.,]*\d", normalize_text(text).casefold())
-    return frozenset(
-        each
-        for each in said
-        if each not in known.general | known.things | known.agree
-        and find_danger_in_words(each, pressed=True) is None
-        and next(_list_told(each), None) is None
-    )
+_NAMING = re.compile(r"[^\W\d_]{2,}|[\d.,]*\d")
+
+
+def list_words_in_order(text: str) -> list[str]:
+    """Return the words and numbers of a control or a question, as they are written."""
+    return _NAMING.findall(normalize_text(text))
+
+
+def names_a_thing(word: str) -> bool:
+    """Return whether a word of a control or a question is none of asking, of agreeing, of deeds, and of anything."""
+    known, said = load_danger_words().dialogs, word.casefold()
+    general = said in known.general or said in known.things or said in known.agree
+    deed = find_danger_in_words(said, pressed=True) is not None or next(_list_told(said), None) is not None
+    return not general and not deed
+
+
+def is_quantity(word: str) -> bool:
+    """Return whether a word says how many, and names no thing: `all`."""
+    return word.casefold() in load_danger_words().dialogs.quantities
+
+
+def is_around_question(word: str) -> bool:
+    """Return whether a word stands beside what a question is about: `once`, `able`, `with`."""
+    known, said = load_danger_words().dialogs, word.casefold()
+    return said in known.around or said in known.decline
 
 
 def find_money_words(text: str) -> frozenset[str]:
@@ -380,6 +397,11 @@ def tells_of_anything_done(text: str) -> bool:
     pays = tells_a_sum(text) or (bool(find_money_words(text)) and any(map(str.isdigit, text)))
     done = any(each in known.agreed or each.startswith(tuple(known.done)) for each in said)
     return pays or done or bool(list_harms_in_dialog(text))
+
+
+def greets(text: str) -> bool:
+    """Return whether the text of a dialog greets, or begins a tour or news of the application."""
+    return not load_danger_words().dialogs.greets.isdisjoint(words(normalize_text(text)))
 
 
 def find_wider_words(text: str) -> frozenset[str]:

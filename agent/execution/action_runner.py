@@ -495,6 +495,7 @@ class ActionRunner:
             modifiers=call.modifiers,
             drop=call.drop,
             place=call.place,
+            look_before=None if self._asides.question is None else self._asides.question.look,
         )
 
     def _value(self, name: str, call: ActionCall) -> str | list[str] | None:

@@ -20,8 +20,9 @@ from agent.dangers.press_surroundings import agrees
 from agent.negations import is_failure, is_negated
 from agent.page.errors import PageError, PageGone
 from agent.page.page_writes import watch_writes
-from agent.page.record_texts import RecordLine, RecordPage, read_record_page
+from agent.page.record_texts import PageButton, PageField, RecordLine, RecordPage, read_record_page
 from agent.record_words import (
+    asks_by_hand,
     asks_for_more,
     find_report_words,
     is_another_deed,
@@ -56,6 +57,40 @@ _LONGEST_MESSAGE = 150
 
 
 @dataclass(slots=True)
+class Offered:
+    """What the pages before a press offered: the rest of the application, and no step that comes after the press."""
+
+    names: set[str] = field(default_factory=set)
+    """What could be pressed and filled in, folded. Of a field without a name its kind."""
+    lines: set[str] = field(default_factory=set)
+    """What was said, folded."""
+    ways: set[str] = field(default_factory=set)
+    """The addresses of these pages, and those to which they led."""
+    paths: set[str] = field(default_factory=set)
+    """The paths of these pages."""
+
+    def add(self, url: str, shown: RecordPage) -> None:
+        """Add what a page shows."""
+        for offers in (shown.buttons, shown.row_buttons, shown.turns):
+            self.names.update(fold(each.name) for each in offers)
+        self.names.update(_name_field(each) for each in shown.fields)
+        self.lines.update(fold(each.text) for each in shown.lines)
+        self.ways.update((url, *shown.ways))
+        self.paths.add(urlsplit(url).path)
+
+    def leads_back(self, way: str, url: str) -> bool:
+        """Whether a link of the page `url` leads to what is known: home, above this page, where pages before led, or below a record."""
+        there, here = urlsplit(way), urlsplit(url)
+        if way in self.ways or there[:4] == here[:4]:
+            return True
+        if there[:2] != here[:2] or there.fragment:
+            return False
+        own = here.path.rstrip("/")
+        above = not there.query and f"{own}/".startswith(f"{there.path.rstrip('/')}/")
+        return above or (here.path not in self.paths and there.path.startswith(f"{own}/"))
+
+
+@dataclass(slots=True)
 class EnteredTexts:
     """The texts that one run of a drafted task types, and the pages that show them."""
 
@@ -64,8 +99,8 @@ class EnteredTexts:
     """The texts, folded -> the words of the inputs that they belong to."""
     _seen: dict[str, tuple[RecordLine, ...]] = field(default_factory=dict)
     """Address -> what it showed before the press that is under way."""
-    _offered: set[str] = field(default_factory=set)
-    """What could be pressed on the pages before each press, folded."""
+    _offered: Offered = field(default_factory=Offered)
+    """What the pages before each press offered."""
     _began: float = 0.0
     _shown: str | None = None
     """The address to which the last accepted press led, if it shows the record."""
@@ -79,7 +114,7 @@ class EnteredTexts:
         with suppress(PageError):
             shown = await read_record_page(page, ())
             self._seen[page.url] = shown.lines
-            self._offered.update(fold(each.name) for each in shown.buttons)
+            self._offered.add(page.url, shown)
         self._began = time.monotonic()
         if isinstance(typed, str) and fold(typed):
             self._typed[fold(typed)] = self._list_words_of(step)
@@ -149,8 +184,7 @@ class RecordSearch:
     before: Sequence[RecordLine] | None
     """What the same address showed before; None: it is not known."""
     page: RecordPage
-    offered: Collection[str] = frozenset()
-    """What could be pressed before, folded."""
+    offered: Offered = field(default_factory=Offered)
     told: bool = False
     """Whether the application said after the press that what was sent is kept: then the record may stand below any heading."""
 
@@ -190,17 +224,51 @@ class RecordSearch:
         named = frozenset().union(*self.typed.values())
         beside = set(words(self._without_typed(line.near)))
         if line.row >= 0 and not (beside and beside <= named):  # `Name: Adaman` is a row of no list
-            return self._is_asked_in_row(line)
-        new = [each for each in self.page.buttons if words(each.name) and fold(each.name) not in self.offered]
+            return self._is_asked_in_row(line) or self._leads_on(elsewhere=True)
+        known = self.offered.names
+        new = [each for each in self.page.buttons if words(each.name) and fold(each.name) not in known]
+        rows = (  # links in other rows are those of menus
+            each.name
+            for each in self.page.row_buttons
+            if not each.plain and words(self._without_typed(each.name))
+        )
+        return (
+            any(self._is_asked_by_link(each) if each.away else not is_another_deed(each.name) for each in new)
+            or any(fold(each) not in known and not is_another_deed(each) for each in rows)
+            or self._leads_on(elsewhere=False)
+            or any(
+                _name_field(each) not in known and not is_another_deed(each.name) for each in self.page.fields
+            )
+            or any(
+                self._asks_beside(each) for each in self.page.lines if each.area == "content" and each.row < 0
+            )
+        )
+
+    def _asks_beside(self, line: RecordLine) -> bool:
+        """Whether a line tells what must come before, or what a person does that no control shows."""
+        said = self._without_typed(line.text)
+        return tells_a_condition(said) or (asks_by_hand(said) and fold(line.text) not in self.offered.lines)
+
+    def _leads_on(self, *, elsewhere: bool) -> bool:
+        """Whether something new goes on by its words, wherever it stands: one record has no pages to turn. `elsewhere`: to another path, as the
+        next page of a list is no further step.
+        """
+        here, known = urlsplit(self.url)[:3], self.offered.names
+        turns = [(each.name, each.way) for each in self.page.turns]
+        links = [(each.name, each.way) for each in self.page.buttons if each.away]
         return any(
-            asks_for_more(each.name, fields=False) or agrees(each.name)
-            if each.away  # `Continue to payment`
-            else not is_another_deed(each.name)
-            for each in new
-        ) or any(
-            tells_a_condition(each.text)
-            for each in self.page.lines
-            if each.area == "content" and each.row < 0
+            fold(name) not in known and asks_for_more(name, fields=True)
+            for name, way in (*turns, *links)
+            if not elsewhere or (way and urlsplit(way)[:3] != here)
+        )
+
+    def _is_asked_by_link(self, link: PageButton) -> bool:
+        """Whether a link to another page goes on with what was entered: by its words (`Continue to payment`), or alone, to where nothing led before."""
+        if asks_for_more(link.name, fields=False) or agrees(link.name):
+            return True
+        is_plain = is_another_deed(link.name) or not words(self._without_typed(link.name))
+        return (
+            link.alone and bool(link.way) and not is_plain and not self.offered.leads_back(link.way, self.url)
         )
 
     def _is_asked_in_row(self, line: RecordLine) -> bool:
@@ -319,6 +387,10 @@ def is_judged_by_texts(task: Task) -> bool:
     """Whether a task was drafted, and has nothing of its own that tells whether it was done."""
     own = task.success_criteria or task.read_back or task.already_done_when
     return DRAFT in task.metadata and not own
+
+
+def _name_field(each: PageField) -> str:
+    return fold(each.name) or each.kind
 
 
 def _is_own(line: RecordLine, text: str, typed: Mapping[str, frozenset[str]]) -> bool:

@@ -98,7 +98,7 @@ class ExplorationStepRunner:
             wanted.origins,
             rules.permission.may_open,
             allowed=wanted.allowed,
-            reads=ReadRequests(wanted.reads),
+            reads=ReadRequests(wanted.reads, wanted.origins),
             loads=LoadRequests(list(usual)),
         )
         self._asking = IsolatedPress(ledger, rules.permission, rules.pace, self.guard.loads)

@@ -87,7 +87,7 @@ class IsolatedPress:
         guard = RequestGuard(
             wanted.origins,
             self._permission.may_open,
-            reads=ReadRequests(wanted.reads),
+            reads=ReadRequests(wanted.reads, wanted.origins),
             loads=self._loads,
         )
         async with open_context(browser, await save_session(session), guard) as context:

@@ -13,7 +13,8 @@ from contextlib import suppress
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Page
 
-from agent.healing.telling_dialogs import find_ways_on
+from agent.dangers.press_surroundings import read_surroundings
+from agent.healing.telling_dialogs import does_more, find_ways_on
 from agent.locators.page_index import IndexedElement, PageIndex, RegionKind
 from agent.locators.page_scan import scan_page
 from agent.locators.stable_selectors import choose_selectors
@@ -22,6 +23,7 @@ from agent.page.armed_triggers import arm_trigger
 from agent.page.errors import CoveringElement, PageError, PageGone
 from agent.page.page_actions import perform_action
 from agent.page.page_changes import wait_for_change
+from kb_schema.selectors import Selector
 from kb_schema.text_similarity import words
 from kb_schema.wait_triggers import ObservabilityTrigger
 
@@ -102,7 +104,7 @@ async def dismiss_dialogs(page: Page, index: PageIndex) -> list[str]:
         on = find_ways_on(index, begun=number > 0)
         for at in (*_closers(index), *on):
             selector = (await choose_selectors(page, index, [at]))[0].selector
-            if selector is None:
+            if selector is None or (at in on and not await _only_goes_on(page, selector)):
                 continue
             with suppress(PageError):
                 await perform_action(page, "click", selector=selector, timeout_s=CLOSE_GATE_S)
@@ -112,6 +114,13 @@ async def dismiss_dialogs(page: Page, index: PageIndex) -> list[str]:
         await wait_for_change(page, CLOSE_GATE_S)
         index = await scan_page(page)
     return used
+
+
+async def _only_goes_on(page: Page, selector: Selector) -> bool:
+    with suppress(PageError):
+        around = await read_surroundings(page, selector)
+        return around is not None and not does_more(around)
+    return False
 
 
 async def find_cover_closer(page: Page, cover: CoveringElement) -> tuple[PageIndex, int] | None:

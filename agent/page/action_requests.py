@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -76,6 +76,8 @@ class ActionRequest:
     """The place in the element that a click presses, in fractions of its width and height. None: where it shows."""
     secret_fields_only: bool = False
     """A secret goes only into a field that is one for secrets by its type, autocomplete or names."""
+    look_before: Callable[[PassedElement], Awaitable[None]] | None = None
+    """Reads the page right before the press, once the element was checked."""
     keep_secret: Callable[[str], None] | None = None
     """Is told what a field made of a secret, such as its beginning."""
 

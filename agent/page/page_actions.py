@@ -253,7 +253,7 @@ async def _judge(page: Page, request: ActionRequest) -> JudgedElement:
         editable=performer.editable,
         text=_text_shape(request.value),
         policy=request.policy,
-        keep=request.identity is not None,
+        keep=request.identity is not None or request.look_before is not None,
     )
 
 
@@ -272,14 +272,17 @@ async def _check_before_action(order: ActionOrder) -> CheckedElement | None:
     request = order.request
     try:
         check_origin(order.page.url, request.allowed_origins)  # the page may have navigated meanwhile
-        if request.identity is None or request.selector is None:
-            return None
-        return await request.identity.check(order.passed, request.selector)
+        checked = None
+        if request.identity is not None and request.selector is not None:
+            checked = await request.identity.check(order.passed, request.selector)
+        if request.look_before is not None:
+            await request.look_before(order.passed)
     except BaseException:
         if order.judged.guard is not None:
             with suppress(PageError):
                 await in_page_library.call(order.page, "lowerGuard", order.judged.guard)
         raise
+    return checked
 
 
 def _is_detached_error(error: DriverError) -> bool:

@@ -51,6 +51,10 @@ class PageButton(Model):
     """It is no button by its markup: drawn so, or a link to the same page with another query."""
     away: bool = False
     """It is another link, which leads away from the page."""
+    alone: bool = False
+    """It is one that stands in a line of its own, and is no value that has a label."""
+    way: str = ""
+    """Where it leads; "" if to no address."""
 
 
 class RowButton(Model):
@@ -59,6 +63,25 @@ class RowButton(Model):
     name: str
     row: int
     """The number of the row, as of lines."""
+    plain: bool = False
+    """It is no button by its markup."""
+
+
+class PageTurn(Model):
+    """What can be pressed in rows and in what frames the page, as menus and paginations are."""
+
+    name: str
+    way: str = ""
+    """Where it leads, if it is a link."""
+
+
+class PageField(Model):
+    """A field outside of rows and of what frames the page, in no form with a button; or a frame that cannot be read."""
+
+    name: str
+    """Of a frame the website that it is from."""
+    kind: str
+    """Its type or tag."""
 
 
 class RecordPage(Model):
@@ -70,6 +93,10 @@ class RecordPage(Model):
     """The names of columns and fields, and the headings."""
     buttons: tuple[PageButton, ...] = ()
     row_buttons: tuple[RowButton, ...] = ()
+    turns: tuple[PageTurn, ...] = ()
+    fields: tuple[PageField, ...] = ()
+    ways: tuple[str, ...] = ()
+    """The addresses to which its links lead."""
     carried: bool = False
     """Whether a hidden field has a typed text as its value: it is carried along to be sent."""
 

@@ -9,10 +9,11 @@ from typing import Any
 
 from playwright.async_api import Page
 
-from agent.negations import is_negated
+from agent.negations import is_negated, is_over
 from agent.page import in_page_library
 from agent.page.live_selectors import FILLED, fill_selector_parameters
 from kb_schema.selectors import NameStrategy, Selector, ValueStrategy
+from kb_schema.text_similarity import says_undone
 
 _TEXT = re.compile(r"normalize-space\([^)]*\)\s*=\s*['\"]([^'\"]+)['\"]")
 """A text in an XPath."""
@@ -39,7 +40,13 @@ async def find_doubt(
     if doubt or not asked["called"]:
         return doubt
     lines = await in_page_library.call(page, "linesNaming", json.dumps(asked))
-    return next((f'"{each}" is said beside it' for each in lines if is_negated(each)), "")
+    called = asked["called"]
+    return next((f'"{each}" is said beside it' for each in lines if _is_against(each, called)), "")
+
+
+def _is_against(line: str, called: str) -> bool:
+    """Return whether a line denies a deed that it names, or says that it is over or was refused: `You unfollowed Eve`."""
+    return is_negated(line) or is_over(line) or says_undone(line, called)
 
 
 def _find_name(selector: Selector) -> str:

@@ -18,6 +18,7 @@
   const addListener = call.bind(EventTarget.prototype.addEventListener, window);
   const startTimer = setTimeout.bind(window);
   const apply = call.bind(Function.prototype.apply);
+  const applyTo = Reflect.apply;
 
   const OPERABLE =
     "a, area[href], button, input, select, textarea, summary, option, label, [onclick], [contenteditable]:not([contenteditable='false'])," +
@@ -55,6 +56,9 @@
   let dragged = false; // the click that follows a drag is none
   let lost = ""; // the error that was told last, and the press it was of
   let pressedAt = 0; // when a button or key was pressed last
+  let pressedOn = null; // what a button or key was pressed on last
+  let clickedOn = null; // what the last click came to, if it was a person's
+  let announced = null; // the field of which the browser said that its text is about to change
   let pointed = null; // { el, at }: what the pointer is over, and since when
   let spot = null; // where the pointer was last
   let pressSpot = null; // where a button was pressed last
@@ -182,6 +186,7 @@
 
   /** Count what a person presses, whatever becomes of it. */
   function countPress(event) {
+    if (event.isTrusted && !MODIFIERS.has(event.key)) pressedOn = origin(event);
     if (event.isTrusted && !(event.type === "keydown" && MODIFIERS.has(event.key))) tellBare("pressed");
   }
 
@@ -512,6 +517,7 @@
   }
 
   function click(event) {
+    clickedOn = event.isTrusted ? origin(event) : null;
     if (!event.isTrusted || event.button !== 0) return;
     if (dragged && event.detail > 0) {
       dragged = false;
@@ -678,9 +684,18 @@
     return NativeError.stackTraceLimit > 3 && typeof stack === "string" && stack.split("\n    at ").length === 4;
   }
 
+  /** Whether a person pressed something for a text that changed: a script that ticks a box or calls `execCommand` makes events of the browser, too. */
+  function isTyped(event, el) {
+    const on = pressedOn && (pressedOn === el || el.contains(pressedOn) || [...(el.labels || [])].some((label) => label.contains(pressedOn)));
+    const own = announced === el || on || el.matches(":autofill");
+    announced = null;
+    return !event.isTrusted || own;
+  }
+
   function beforeInput(event) {
     const el = event.isTrusted ? meant(origin(event)) : null;
     if (!el || !isText(el)) return;
+    announced = el;
     if (typing?.el !== el) noteWritten(el);
     begin(el);
   }
@@ -692,7 +707,7 @@
 
   function input(event) {
     const el = isGiven(event) ? meant(origin(event)) : null;
-    if (!el || !isText(el)) return;
+    if (!el || !isText(el) || !isTyped(event, el)) return;
     if (keyed?.el === el) keyed = null;
     tellTyped(el);
   }
@@ -760,7 +775,7 @@
       tell("chosen", el, before(el), { chosen });
     } else if (isToggle(el) && ticking?.ignored && ticking.el === el) {
       ticking = null; // it was told as a click with a key held down
-    } else if (isToggle(el) && byPerson) {
+    } else if (isToggle(el) && byPerson && (!event.isTrusted || clickedOn === el)) {
       const under = ticking && ticking.el === el ? ticking : { seen: before(el), time: clock() };
       tell("tick", el, under.seen, { checked: el.checked, time: under.time });
       ticking = null;
@@ -823,6 +838,9 @@
   listen();
   observe();
   tellBare("listening");
+  // What a page dispatches has a call of ours on the stack, also where the browser itself calls its bound functions (`isGiven`).
+  const dispatch = EventTarget.prototype.dispatchEvent;
+  EventTarget.prototype.dispatchEvent = new Proxy(dispatch, { apply: (own, target, given) => applyTo(own, target, given) });
   // `document.open` removes all listeners of the window: editors write their frames in this way.
   for (const name of ["open", "write", "writeln"]) {
     const own = Document.prototype[name];

@@ -207,7 +207,7 @@ class DemonstrationRecorder:
         self._resting: asyncio.Task[None] | None = None
         self._worker: asyncio.Task[None] | None = None
         self._added = AddedTexts()
-        self._channel = PageChannel(self._hear)
+        self._channel = PageChannel(self._hear, self._hear_late)
         self._order = 0
         self._lost_ids: set[str] = set()
         self.closed = asyncio.Event()
@@ -221,7 +221,7 @@ class DemonstrationRecorder:
         self._browser.on("page", self._opened)
         await self._channel.open(self._browser)
         await in_page_library.install(self._browser)
-        await self._browser.add_init_script(self._channel.fill(recorder_source(self._marked)))
+        await self._channel.add_script(self._browser, recorder_source(self._marked))
         self._browser.on("close", lambda _: self.closed.set())
         hear_driver_end(self._browser, self._cut_off)
         self._worker = asyncio.create_task(self._work(), name="recorder")
@@ -284,6 +284,14 @@ class DemonstrationRecorder:
             self._lose(describe_lost(what))
         else:
             self._put(_QueuedMessage(tab, what, texts, self._next()))
+
+    def _hear_late(self, page: Page, text: str, pressed: bool) -> None:
+        """Hear a document whose scripts ran before ours: it may tell what nobody did, so each step needs a press that was seen outside of it."""
+        what = parse_recorded_event([str(each) for each in json.loads(text)])
+        if pressed or what.kind in ("listening", "pressed", "lost"):
+            self._hear(page, text, _no_answer)
+        else:
+            self._lose(f"{what.kind} was told in the first document of a window without a press in it")
 
     def _opened(self, page: Page) -> None:
         if self._tab_of(page) is not None:
@@ -477,6 +485,10 @@ class DemonstrationRecorder:
                     html, same_since = now, time.monotonic()
             if order == self._order:
                 self._merging.settled(html, page.url, await read_refusal_signs(page))
+
+
+async def _no_answer(_text: str) -> None:
+    """Documents that tell late are not answered."""
 
 
 _TYPES = {

@@ -38,7 +38,8 @@ class LentContext:
         self._context = context
         self.own: set[Page] = set() if own is None else own
         self._pages: list[Page] = []
-        self._scripts: list[str] = []
+        self._scripts: list[tuple[str, str]] = []
+        """Each with the one that runs in its place in a document that has begun."""
         self._listeners: list[tuple[str, Callable[..., Any]]] = []
         self._preparing: set[asyncio.Task[None]] = set()
 
@@ -65,7 +66,11 @@ class LentContext:
 
     async def add_init_script(self, script: str) -> None:
         """Run a script in every document of our pages. In a page that one of ours opened, it also runs at once."""
-        self._scripts.append(script)
+        await self.add_late_script(script, script)
+
+    async def add_late_script(self, script: str, late: str) -> None:
+        """Run a script in every document of our pages; in a page that one of ours opened, run `late` at once, after the page's own."""
+        self._scripts.append((script, late))
         for page in self.pages:
             await page.add_init_script(script)
 
@@ -116,10 +121,10 @@ class LentContext:
         """Install what the context has; `again`: the page may have its document already."""
         with suppress(PlaywrightError):  # it may be closed already
             await show_as_focused(page)
-            for script in self._scripts:
+            for script, late in self._scripts:
                 await page.add_init_script(script)
                 if again:
-                    await page.evaluate(script)
+                    await page.evaluate(late)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._context, name)

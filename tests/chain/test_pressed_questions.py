@@ -17,7 +17,7 @@ def _site(question: str, label: str):
     def answer(asked: Asked) -> Answered:
         row = f"""<form method=post action=/delete onsubmit='return confirm("{question}")'><button id=remove>{label}</button></form>"""
         return Answered(
-            f"<title>Boats</title><h1>Boats</h1>{'<p>Gone</p>' if asked.method == 'POST' else row}"
+            f"<title>Boats</title><h1>Boats</h1><p>Skua</p>{'<p>Gone</p>' if asked.method == 'POST' else row}"
         )
 
     return answer
@@ -55,6 +55,14 @@ def _documents(label: str, *, destructive: bool = True) -> list[object]:
         ("Delete it and send a letter to all?", "x", {"deletes"}, False, "it sends"),
         ("Are you sure?", "x", {"deletes"}, False, "it does not say what it does"),
         ("Are you sure?", "Delete", {"deletes"}, True, "Are you sure?"),
+        ("Delete the boat Skua?", "Delete boat", {"deletes"}, True, "Delete the boat Skua?"),
+        (
+            "Delete the boat Heron?",
+            "Delete boat",
+            {"deletes"},
+            False,
+            "speaks of something else than the control (heron)",
+        ),
     ],
 )
 async def test_the_question_of_a_press_is_agreed_to_if_it_does_nothing_else_than_was_allowed(
@@ -138,7 +146,70 @@ def test_only_the_first_question_of_a_press_is_agreed_to():
         ("Delete the boat Skua?", "Delete", None),
         ("Really continue?", "Delete Skua", None),
         ("Delete all boats?", "Delete all", None),
+        (
+            "Delete the boat owner Ada?",
+            "Delete boat",
+            "speaks of something else than the control (ada, owner)",
+        ),
+        ("Delete the boat club?", "Delete boat", "speaks of something else than the control (club)"),
+        (
+            "Delete the boat Skua? It takes the harbor with it.",
+            "Delete boat",
+            "speaks of something else than the control (harbor, takes)",
+        ),
+        (
+            "Delete the boat Skua, its crew, its harbor?",
+            "Delete boat",
+            "speaks of something else than the control (crew, harbor)",
+        ),
+        (
+            "Delete the boat Skua together with the harbor?",
+            "Delete boat",
+            "speaks of something else than the control (harbor, together)",
+        ),
+        (
+            "Delete the boat Skua? Then Mallory gets the harbor.",
+            "Delete boat",
+            "speaks of something else than the control (gets, harbor, mallory)",
+        ),
+        (
+            "Delete boat data of both years?",
+            "Delete boat",
+            "speaks of something else than the control (both, years)",
+        ),
+        ("Delete the boat Skua? Once deleted, it cannot be restored.", "Delete boat", None),
+        (
+            "Warning! You will not be able to recover this boat. Delete it?",
+            "Delete boat",
+            None,
+        ),
+        ("Deleting the boat is irreversible. Click OK to delete it.", "Delete boat", None),
+        (
+            "M\u00f6chten Sie das Boot Skua wirklich l\u00f6schen? Dies kann nicht r\u00fcckg\u00e4ngig gemacht werden.",
+            "Boot l\u00f6schen",
+            None,
+        ),
+        (
+            "Voulez-vous vraiment supprimer le bateau Skua ? Cette action est irr\u00e9versible.",
+            "Supprimer le bateau",
+            None,
+        ),
+        (
+            "\u00bfSeguro que quiere eliminar el barco Skua? Esta acci\u00f3n no se puede deshacer.",
+            "Eliminar barco",
+            None,
+        ),
+        (
+            "Czy na pewno chcesz usun\u0105\u0107 \u0142\u00f3d\u017a Skua?",
+            "Usu\u0144 \u0142\u00f3d\u017a",
+            None,
+        ),
         ("Delete the account?", "Delete account", None),
+        (
+            "Delete the account owner Ada?",
+            "Delete account",
+            "speaks of something else than the control (ada, owner)",
+        ),
     ],
 )
 def test_a_question_that_reaches_further_than_the_control_is_answered_no(text, label, why):

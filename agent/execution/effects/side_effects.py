@@ -56,6 +56,11 @@ class SideEffects:
         """Of the download that the present action begins."""
         watch_page(session.page)
 
+    @property
+    def question(self) -> PressedQuestion | None:
+        """What the page may ask of the present action."""
+        return self._question
+
     def expect(self, call: ActionCall, question: PressedQuestion | None = None) -> None:
         """Prepare for an action; return to the opener if a followed tab was closed.
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
 from agent.dangers.danger_addresses import find_danger_in_address
+from agent.dangers.sent_deeds import SentRequest, find_harm_in_sent
 from agent.exploration.pages.page_addresses import build_place_path
+from agent.page.same_site import is_same_site
 from kb_schema.text_similarity import words
 from kb_schema.url_patterns import path_of
 
@@ -47,24 +49,32 @@ class ReadRequests:
     """The requests that may be sent although they are not GET, as they read, of one browser context."""
 
     patterns: Collection[str] = ()
-    """Paths of requests that read, as the user named them: `/api/*/filter`."""
+    """Paths of requests that read, as the user named them: `/api/*/filter`. `*` stands for any text, also of several parts."""
+    origins: Collection[str] = ()
+    """Those of the website; none: all. Another host of the same site is one of it: many applications answer there."""
     sent: list[str] = field(default_factory=list)
     """Requests of this step that were let through: `POST /api/flows/filter`."""
     _known: set[str] = field(default_factory=set)
     """Paths that opening an address has sent."""
 
-    def are_read(self, method: str, url: str, body: str, *, on_load: bool) -> bool:
+    def are_read(
+        self, method: str, url: str, body: str, *, on_load: bool, headers: Mapping[str, str] | None = None
+    ) -> bool:
         """Return whether a request only reads. `on_load`: opening an address sends it, or a link to another, not the use of a control."""
-        reads = (method != "DELETE" and self._is_named(url, body)) or (
+        folded = {name.casefold(): value for name, value in (headers or {}).items()}
+        reads = self._is_named(SentRequest(method, url, body, folded)) or (
             method == "POST" and (is_graphql_query(body) or self._is_recognised(url, body, on_load=on_load))
         )
         if reads and len(self.sent) < _MOST_TOLD:
             self.sent.append(f"{method} {path_of(url)}"[:500])
         return reads
 
-    def _is_named(self, url: str, body: str) -> bool:
-        path = path_of(url).partition("?")[0]
-        return any(fnmatchcase(path, each) for each in self.patterns) and not _is_mutation(body)
+    def _is_named(self, sent: SentRequest) -> bool:
+        """Whether the user named the path of a request of the website, and nothing in it names a deed."""
+        path = path_of(sent.url).partition("?")[0]
+        named = sent.method != "DELETE" and any(fnmatchcase(path, each) for each in self.patterns)
+        ours = not self.origins or any(is_same_site(sent.url, each) for each in self.origins)
+        return named and ours and not _is_mutation(sent.body) and find_harm_in_sent(sent) is None
 
     def _is_recognised(self, url: str, body: str, *, on_load: bool) -> bool:
         last = path_of(url).partition("?")[0].rstrip("/").rpartition("/")[2].rpartition(":")[2].lstrip("_")

@@ -228,7 +228,7 @@ class RequestGuard:
             return DISALLOWED if asked.document and not self.may_open(asked.url) else ""
         on_load = not self.using or self.following
         asks = not asked.document and (
-            self.reads.are_read(asked.method, asked.url, asked.body, on_load=on_load)
+            self.reads.are_read(asked.method, asked.url, asked.body, on_load=on_load, headers=asked.headers)
             or (
                 origin_of(asked.url) in self.origins
                 and self.loads.are_usual(

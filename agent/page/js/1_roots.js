@@ -44,12 +44,13 @@ function frameDocument(el) {
   }
 }
 
-/** The root itself and every open shadow root and same-origin frame below it, outermost first. */
-function rootsBelow(start, withFrames = true) {
+/** The root itself and every shadow root and same-origin frame below it, outermost first. `shadow`: returns the root of an element, by default an open one. */
+function rootsBelow(start, withFrames = true, shadow = (el) => el.shadowRoot) {
   const found = [start];
   for (let i = 0; i < found.length; i += 1) {
     for (const el of found[i].querySelectorAll("*")) {
-      if (el.shadowRoot) found.push(el.shadowRoot);
+      const own = shadow(el);
+      if (own) found.push(own);
       const inner = withFrames ? frameDocument(el) : null;
       if (inner && inner.documentElement) found.push(inner);
     }

@@ -28,6 +28,22 @@ function cardOf(el) {
   return null;
 }
 
+/** What the page says of the record that a control is for: the texts of its row, card or item among others, or the headings of the page and all of it. */
+function recordOfControl(el) {
+  const look = newLook();
+  const card = cardOf(el);
+  const others = card && card.parentElement ? [...card.parentElement.children].filter((each) => each !== card && tagOf(each) === tagOf(card)) : [];
+  const isOneOfMany = others.some((each) => [...each.getElementsByTagName(tagOf(el))].some((other) => roleOf(other) === roleOf(el)));
+  const part = isOneOfMany ? card : document.body;
+  const fields = [...part.querySelectorAll("input, textarea")].filter((each) => visible(each, look) && !isSecretField(each) && !isToggle(each));
+  const values = fields.map((each) => each.value.slice(0, CARD_TEXT_LENGTH));
+  const texts = isOneOfMany ? [...textsIn(part, el, look), ...values] : [document.title, ...headingsOf(look).map((each) => each.text)];
+  return { texts: texts.slice(0, MOST_RECORD_TEXTS), said: [drawnText(part, look), ...texts, ...values].join(" ").slice(0, MOST_RECORD_LENGTH) };
+}
+
+const MOST_RECORD_TEXTS = 100;
+const MOST_RECORD_LENGTH = 100_000;
+
 /** Whether a sibling of the same kind has an element like this one. */
 function hasLike(part, el) {
   const tag = tagOf(el);

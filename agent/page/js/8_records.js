@@ -14,6 +14,8 @@ const REPORTING_NAMES = new Set([
 ]);
 const BESIDES = "nav, [role=navigation], [role=menu], [role=menubar], [role=tablist], aside, [role=complementary], [role=banner], body > header";
 const PRESSED = "button, input[type=submit], input[type=button], input[type=image], [role=button], a[class*=btn], a[class*=button]";
+const LINKS = "a[href], area[href], a[*|href]";
+const LEAST_MENU = 3; // links on one line
 const HEADINGS = "h1, h2, h3, h4, h5, h6, [role=heading]";
 const HEADING_SCOPES = "section, article, aside, nav, main, dialog, [role=dialog], fieldset, details, td, li, [role=region], [role=listitem], body";
 const NUMBER = /^\W*\d[\d.,'\s]*\W*$/;
@@ -29,7 +31,9 @@ function recordTexts(typed) {
   const look = newLook();
   const facts = { look, rows: new Map(), headings: headingsOf(look) };
   const wanted = typed.map(fold);
-  const lines = linesBelow(document.body, look).slice(0, RECORD_LINES).map((line) => describeLine(line, wanted, facts));
+  const drawn = linesBelow(document.body, look).slice(0, RECORD_LINES);
+  facts.loneLinks = loneLinks(drawn);
+  const lines = drawn.map((line) => describeLine(line, wanted, facts));
   const columns = [...document.querySelectorAll("th, [role=columnheader], dt, label")].filter((el) => visible(el, look)).map((el) => drawnText(el, look));
   return { title: squeeze(document.title), lines, labels: [...columns, ...facts.headings.map((each) => each.text)], ...goingOn(facts), carried: carries(wanted) };
 }
@@ -95,6 +99,22 @@ function describeLine({ block, pieces }, wanted, facts) {
     columns: columnsOf(block, facts).length > 0,
     unseen: pieces.some((piece) => piece.node && piece.text.trim() && whyUnseen(piece.el, () => boxesOf([[piece, 0, piece.text.length]])) !== null),
   };
+}
+
+/** The links that stand in a line of their own: no value beside its label, no part of a sentence, and no menu on one line. */
+function loneLinks(lines) {
+  const found = new Set();
+  for (const { pieces } of lines) {
+    const links = new Set();
+    let beside = "";
+    for (const piece of pieces) {
+      const link = closestFlat(piece.el, (node) => node.matches(LINKS));
+      if (link) links.add(link);
+      else beside += piece.text;
+    }
+    if (links.size < LEAST_MENU && !/\p{L}/u.test(beside)) for (const link of links) found.add(link);
+  }
+  return found;
 }
 
 function numberOf(el, facts) {
@@ -216,46 +236,98 @@ function columnsOf(block, facts) {
   return table ? headersOf(table, facts.look).texts.filter(Boolean) : [];
 }
 
-/** What a person can press outside of what frames the page: outside of rows with the fields of its form, and in rows with their number. */
+/**
+ * What a person can use outside of what frames the page: what can be pressed, outside of rows with the fields of its form, and in rows
+ * with their number; what is pressed there and in what frames the page; fields with no button of their own, and frames that cannot be read; where links lead.
+ */
 function goingOn(facts) {
   const { look } = facts;
-  const found = [], inRows = [];
-  for (const root of rootsBelow(document)) {
+  const buttons = [], inRows = [], fields = [], turns = [], ways = new Set(), judged = new Set();
+  for (const root of drawnRoots()) {
     for (const el of root.querySelectorAll("*")) {
       const plain = !el.matches(PRESSED);
-      const away = plain && el.matches("a[href]") && !isPressable(el);
-      if ((plain && !away && !isPressable(el)) || el.matches(":disabled") || !visible(el, look)) continue;
+      const away = plain && el.matches(LINKS) && !isPressable(el);
+      const way = el.matches(LINKS) ? wayOf(el) : "";
+      if (way) ways.add(way);
+      const field = plain && isOpenField(el);
+      if ((plain && !away && !field && !isPressable(el)) || el.matches(":disabled") || !visible(el, look)) continue;
       const form = el.form || el.closest("form");
       const frames = form && !form.closest("footer") ? BESIDES : `${BESIDES}, footer`; // a button of a form elsewhere
-      if (closestFlat(el, (node) => node.matches(`${frames}, form[method=get]`))) continue;
+      const apart = closestFlat(el, (node) => node.matches(`${frames}, ${field ? "search, [role=search], " : ""}form[method=get]`));
       const row = closestFlat(el, isRow);
-      if (row && away) continue;
-      if (row) {
-        const said = plain ? drawnText(el, look) : nameOf(el, look);
-        if (said && said.length <= LEAD_LENGTH) inRows.push({ name: said, row: numberOf(row, facts) });
-        continue;
+      if ((apart || row) && !field && turns.length < MOST_TURNS) turns.push({ name: nameOf(el, look).slice(0, LEAD_LENGTH), way });
+      if (apart || (row && (away || field))) continue;
+      const name = (plain && !field && drawnText(el, look)) || (field && frameName(el)) || nameOf(el, look);
+      if (field) fields.push({ name: name.slice(0, LEAD_LENGTH), kind: attr(el, "type") || tagOf(el), form });
+      else if (row) {
+        if (name && name.length <= LEAD_LENGTH) inRows.push({ name, row: numberOf(row, facts), plain });
+      } else {
+        if (form && !away) judged.add(form);
+        const asked = form ? [...form.elements].some((each) => each.matches(SEEN_FIELDS) && visible(each, look)) : false;
+        const alone = away && facts.loneLinks.has(el) && !closestFlat(el, (node) => tagOf(node) === "dd");
+        if (!plain || (name && name.length <= LEAD_LENGTH)) buttons.push({ name, fields: asked, form: Boolean(form), plain, away, alone, way });
       }
-      const fields = form ? [...form.elements].some((each) => each.matches(SEEN_FIELDS) && visible(each, look)) : false;
-      const name = plain ? drawnText(el, look) : nameOf(el, look);
-      if (!plain || (name && name.length <= LEAD_LENGTH)) found.push({ name, fields, form: Boolean(form), plain, away });
     }
   }
-  return { buttons: found, row_buttons: inRows };
+  const free = fields.filter(({ form }) => !form || !judged.has(form)).map(({ name, kind }) => ({ name, kind }));
+  return { buttons, row_buttons: inRows, turns, fields: free, ways: [...ways].slice(0, MOST_WAYS) };
 }
 
 const SEEN_FIELDS = "input:not([type=hidden], [type=submit], [type=button], [type=image]), textarea, select";
+const MOST_WAYS = 3000;
+const MOST_TURNS = 1000;
+
+/** Whether an element can be filled in, or is a frame that cannot be read, which may hold all. */
+const isOpenField = (el) =>
+  (el.matches(`${SEEN_FIELDS}, [role=slider], [role=spinbutton]`) && !el.readOnly && el.type !== "search") || isEditor(el)
+  || (tagOf(el) === "iframe" && frameDocument(el) === null);
+const isEditor = (el) => editingHost(el) && !el.parentElement.isContentEditable;
+
+/** Of a frame that cannot be read: the website that it is from. */
+const frameName = (el) => (tagOf(el) === "iframe" && el.src ? new URL(el.src, document.baseURI).host : "");
+
+/** The address to which a link leads, without its fragment if that is a place in the page; "" if it leads to none. */
+function wayOf(link) {
+  const said = attr(link, "href") ?? link.getAttributeNS("http://www.w3.org/1999/xlink", "href") ?? "";
+  let way = null;
+  try {
+    way = new URL(said.trim(), link.baseURI);
+  } catch {
+    return "";
+  }
+  if (!/^https?:$/.test(way.protocol)) return "";
+  if (!/^#[/!]/.test(way.hash)) way.hash = "";
+  return way.href;
+}
 
 /** Whether an element that is no button can be pressed to do something here: it is drawn so, or is a link to this page with another query. */
 function isPressable(el) {
   if (el.matches("input, select, textarea, label, option, summary, body, html") || el.closest("label")) return false;
-  const link = el.closest("a[href]");
-  if (link) return link === el && el.pathname === location.pathname && el.search !== location.search && el.hash === "";
+  const link = el.closest(LINKS);
+  if (link) return link === el && (leadsNowhere(el) || leadsToItself(el));
   if (el.closest(PRESSED)) return false;
   const up = flatParent(el);
   if (hasAttr(el, "onclick") || (el.tabIndex >= 0 && hasAttr(el, "tabindex"))) return true;
   return getComputedStyle(el).cursor === "pointer" && (!up || getComputedStyle(up).cursor !== "pointer");
 }
 
+/** Whether a link has a script's deed for an address: `#`, or the name of no place in the page. */
+function leadsNowhere(link) {
+  const said = (attr(link, "href") ?? "").trim();
+  if (/^javascript:/i.test(said)) return true;
+  if (!said.startsWith("#") || /^#[/!]/.test(said)) return false;
+  const place = said.slice(1);
+  return place !== "top" && !document.getElementById(place) && !document.getElementsByName(place).length;
+}
+
+/** Whether a link leads to this page with another query. */
+function leadsToItself(link) {
+  const way = wayOf(link);
+  if (!way) return false;
+  const { origin, pathname, search, hash } = new URL(way);
+  return origin === location.origin && pathname === location.pathname && search !== location.search && hash === "";
+}
+
 /** Whether a hidden field of a form has one of the texts as its value: what was typed is carried along to be sent. */
 const carries = (wanted) =>
-  rootsBelow(document).some((root) => [...root.querySelectorAll("form input[type=hidden]")].some((el) => wanted.includes(fold(el.value))));
+  drawnRoots().some((root) => [...root.querySelectorAll("form input[type=hidden]")].some((el) => wanted.includes(fold(el.value))));

@@ -22,6 +22,9 @@ function shadowOf(el) {
   return theirs && theirs.closedRoot ? theirs.closedRoot(el) : closedRoots.get(el) || null;
 }
 
+/** The document and every shadow root, also closed ones that scripts made, and same-origin frame in it. */
+const drawnRoots = () => rootsBelow(document, true, shadowOf);
+
 /** What is drawn in an element, in its order: what its shadow root has, a slot's elements, a frame's document. */
 function drawnChildren(el) {
   const shadow = shadowOf(el);

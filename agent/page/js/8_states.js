@@ -28,28 +28,33 @@ function whyUnsure({ shown, waiting, called }) {
 function contraryTo(el, card, called, values, look) {
   const says = (text) => beginsWith(text, called) && wordsOf(text).length <= wordsOf(called).length + LABEL_WORDS;
   const labels = (each) => [nameOf(each, look), attr(each, "title"), attr(each, "aria-label"), attr(each, "alt")];
-  const near = card ? [...card.querySelectorAll("*")] : [];
+  const roots = card ? rootsBelow(card, true, shadowOf) : [];
+  const near = roots.flatMap((root) => [...root.querySelectorAll("*")]);
   const found = near.find((each) => each !== el && !el.contains(each) && labels(each).some(says) && visible(each, look));
   if (found) return describe(found);
-  const line = card ? textsIn(card, el, look).find(says) : null;
+  const line = roots.flatMap((root) => textsIn(root, el, look)).find(says);
   if (line) return `"${line}"`;
   const about = (text) => beginsWith(text, called) && values.every((value) => fold(text).includes(fold(value)));
-  const other = values.length && [...document.querySelectorAll("a[href], button, input, [role], [tabindex]")].find((each) =>
-    each !== el && labels(each).some((text) => text && about(text)) && visible(each, look));
+  const controls = values.length ? drawnRoots().flatMap((root) => [...root.querySelectorAll("a[href], button, input, [role], [tabindex]")]) : [];
+  const other = controls.find((each) => each !== el && labels(each).some((text) => text && about(text)) && visible(each, look));
   return other ? describe(other) : "";
 }
 
-/** The lines of the cards that show a state in which the deed is named: what denies it there is said in words. `shown` as of `whyUnsure`. */
+/** The lines of the cards that show a state in which the deed is named, in any form: what denies it there is said in words. `shown` as of `whyUnsure`. */
 function linesNaming({ shown, called }) {
   const look = newLook();
   const wanted = wordsOf(called);
   const names = (line) => {
     const said = wordsOf(line);
-    return wanted.length > 0 && said.some((_, at) => wanted.every((word, more) => (said[at + more] || "").startsWith(word))); // also `followed`
+    return wanted.length > 0 && said.some((_, at) => wanted.every((word, more) => isForm(said[at + more] || "", word)));
   };
+  const isForm = (said, word) => said.startsWith(word) || (word.length >= LEAST_VERB && said.includes(word)); // `followed`, `unfollowed`
   const cards = shown.flatMap(({ selector }) => resolve(selector, look, false).found.map((el) => [el, cardOf(el)]));
-  return cards.flatMap(([el, card]) => (card ? textsIn(card, el, look).filter(names) : []));
+  const roots = cards.flatMap(([el, card]) => (card ? rootsBelow(card, true, shadowOf) : []).map((root) => [root, el]));
+  return roots.flatMap(([root, el]) => textsIn(root, el, look).filter(names));
 }
+
+const LEAST_VERB = 4; // shorter words stand in many others
 
 /** Other cards of the same kind that are called so: a text of their own is one of the values, and the other values stand in them, too. */
 function cardsWith(card, values, look) {

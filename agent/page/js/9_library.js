@@ -82,6 +82,7 @@ const library = Object.freeze({
   lookFrom: (el, everything) => json(lookFrom(el, everything)),
   pointingSpot: (selectorJson) => json(pointingSpot(JSON.parse(selectorJson))),
   revealPart: async (n) => json(await revealPart(n)),
+  recordOfControl: (el) => json(recordOfControl(el)),
   leadsTo: (token, pairsJson) => json(leadsTo(token, JSON.parse(pairsJson))),
   complaints: (elementsJson) => json(complaints(elementsJson)),
   refusalSigns: () => json(refusalSigns()),

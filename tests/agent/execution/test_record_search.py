@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from playwright.async_api import Page
 
-from agent.execution.entered_texts import RecordSearch
+from agent.execution.entered_texts import Offered, RecordSearch
 from agent.page.record_texts import read_record_page
 from agent.record_words import tells_success
 from tests.support.pages import show
@@ -19,14 +20,24 @@ def _table(*rows: str) -> str:
     return f"<h2>Boats</h2><table><tr><th>Name<th>Captain{cells}</table>"
 
 
-async def _find(page, html, *, typed=NAME, before="", path="/boats", told=False):
-    lines = None
-    if before is not None:
-        await show(page, f"<title>Harbor</title><h1>Harbor</h1>{before}", path)
-        lines = (await read_record_page(page, ())).lines
+@pytest.fixture
+def page(blank_page: Page) -> Page:
+    """A page that keeps closed roots: the library is there before its scripts."""
+    return blank_page
+
+
+async def _find(page, html, *, typed=NAME, before="", path="/boats", form=None, told=False):
+    """`before`: what the same address showed before; `form`: what another page showed, `/boats/new`."""
+    lines, offered = None, Offered()
+    for shown_before, at in ((before, path), (form, "/boats/new")):
+        if shown_before is not None:
+            await show(page, f"<title>Harbor</title><h1>Harbor</h1>{shown_before}", at)
+            shown = await read_record_page(page, ())
+            offered.add(page.url, shown)
+            lines = shown.lines if at == path else lines
     await show(page, f"<title>Harbor</title><h1>Harbor</h1>{html}", path)
     shown = await read_record_page(page, typed)
-    return RecordSearch(typed, ABOUT, page.url, lines, shown, told=told).find()
+    return RecordSearch(typed, ABOUT, page.url, lines, shown, offered, told).find()
 
 
 @pytest.mark.parametrize(
@@ -41,7 +52,11 @@ async def _find(page, html, *, typed=NAME, before="", path="/boats", told=False)
         ("<h2>Adaman</h2><dl><dt>Captain<dd>Lovelace</dl><form method=post><button>Delete</button></form><form method=post><button>Add to favourites</button></form>", BOTH),
         ("<h2>Your boat</h2><p>Boat name: Adaman<p>Captain: Lovelace", BOTH),  # the name of its field
         ("<h2>Adaman</h2><a class=btn href=/e>Edit</a> <a href=/boats>All of them</a> <form method=post><input name=c><button>Add comment</button></form>", NAME),
-        ("<h2>Adaman</h2><a href=/1/files>Files</a> <a href=/crew/3>Ada</a>", NAME),
+        ("<h2>Adaman</h2><a href=/1>Files</a> <a href=/2>Crew</a> <a href=/3>Trips</a>", NAME),  # a menu
+        ("<h2>Adaman</h2><p>Captain: <a href=/crew/3>Ada</a><dl><dt>Berth<dd><a href=/berths/3>B3</a></dl><p><a href=/>Home</a><p><a href=/1>Back</a>", NAME),
+        ("<h2>Adaman</h2><p>Other formats<ul><li><a href='?format=csv'>Comma-delimited text</a></ul>", NAME),
+        ("<h2>Adaman</h2><p><a href='mailto:ada@app.test'>Ada</a><p>Press Enter to add a comment<p>Type: order", NAME),
+        ("<h2>Boats</h2><ul><li>Skua<li>Adaman</ul><nav><a rel=next href='?page=2'>Next</a></nav>", NAME),
         ("<h2>Boats</h2><button>Columns</button><ul><li>Skua<li>Adaman</ul>", NAME),
         ("<h2>Boats</h2><form method=get><input name=q><button>Go</button></form><ul><li>Adaman</ul>", NAME),
         ("<form method=post><h2>Boats</h2><label><select><option>Delete selected</select> 0 of 3 selected</label>" + _table("Adaman|Lovelace").removeprefix("<h2>Boats</h2>") + "</form>", BOTH),
@@ -96,6 +111,23 @@ DENIED = {
     "a step with a button in the footer": "<h2>Your boat</h2><p>Boat name: Adaman</p><form id=z method=post><input type=hidden name=ok></form><footer><button form=z>Looks good</button></footer>",
     "a step by mail": "<h2>Your boat</h2><p>Boat name: Adaman</p><p>Open the link in the mail that we sent you, so that your boat is listed.</p>",
     "a step with a list of what was entered": "<h2>Your boat</h2><ul><li>Boat name: Adaman</ul><a class=btn href=/ok>Looks good</a>",
+    "a step with a link to another page": "<h2>Your boat</h2><p>Boat name: Adaman</p><p><a href=/boats/fine>Looks good</a>",
+    "a step with a link of a drawing": "<h2>Your boat</h2><p>Boat name: Adaman</p><svg width=120 height=30><a href=/fine><text x=8 y=20>Looks good</text></a></svg>",
+    "a step on another website": "<h2>Your boat</h2><p>Boat name: Adaman</p><p><a href='http://bank.test/boats'>To the bank</a>",
+    "a step with a link of a script": "<h2>Your boat</h2><p>Boat name: Adaman</p><p><a href=#>Looks good</a>",
+    "a step in a closed root": "<h2>Your boat</h2><p>Boat name: Adaman</p><div id=h></div><script>h.attachShadow({mode: 'closed'}).innerHTML = '<button>Looks good</button>'</script>",
+    "a step that a closed root carries": "<h2>Your boat</h2><p>Boat name: Adaman</p><div id=h></div><script>h.attachShadow({mode: 'closed'}).innerHTML = '<form><input type=hidden value=Adaman></form>'</script>",
+    "a step that looks like turning pages": "<h2>Your boat</h2><p>Boat name: Adaman</p><nav aria-label=Pagination><a rel=next href='?step=3'>Next</a></nav>",
+    "a step in a list of pages": "<h2>Your boat</h2><p>Boat name: Adaman</p><ul class=pagination><li><a href='?step=1'>1</a><li><a href='?step=3'>Next</a></ul>",
+    "a step below a list": "<h2>Boats</h2><ul><li>Skua<li>Adaman</ul><p><a rel=next href=/boats/berth>Next</a>",
+    "a step in another row of its table": "<h2>Your boat</h2><table><tr><th>Boat name<td>Adaman<tr><td colspan=2><button type=button>Looks good</button></table>",
+    "a step by a slider": "<h2>Your boat</h2><p>Boat name: Adaman</p><label>Slide it over <input type=range></label>",
+    "a step by a field without a button": "<h2>Your boat</h2><p>Boat name: Adaman</p><input>",
+    "a step by an editor": "<h2>Your boat</h2><p>Boat name: Adaman</p><div contenteditable aria-label=Code>1</div>",
+    "a step in a frame that cannot be read": "<h2>Your boat</h2><p>Boat name: Adaman</p><iframe src='http://bank.test/'></iframe>",
+    "a step by a key": "<h2>Your boat</h2><p>Boat name: Adaman</p><p>Press Enter to finish.",
+    "a step by a key in German": "<h2>Your boat</h2><p>Boat name: Adaman</p><p>Dr\u00fccken Sie die Eingabetaste.",
+    "a step by a telephone": "<h2>Your boat</h2><p>Boat name: Adaman</p><p>Scan the code to confirm",
     "a step with more fields": "<h2>Boat</h2><p>Boat name: Adaman<form method=post><input name=place><button>Next</button></form>",
     "what is carried along": "<h2>Your boat</h2><p>Boat name: Adaman<form method=post><input type=hidden value=Adaman><button>Go</button></form>",
     "a step in an article": "<article><h2>Your boat</h2><p>Boat name: Adaman<p><a class=btn href=/ok>Confirm</a></article>",
@@ -120,6 +152,31 @@ async def test_what_says_otherwise_or_something_else_is_no_record(page, html):
 )
 async def test_a_part_of_what_was_typed_or_in_two_rows_is_no_record(page, html, before):
     assert await _find(page, html, typed=BOTH, before=before) is None
+
+
+HELP = "<p><a href=/help>Help</a><p><a href=//docs.test/>Manual</a><p>Press Enter to finish<p><label>Wide <input type=checkbox></label><iframe src='//ads.test/1'></iframe>"
+
+
+@pytest.mark.parametrize(
+    ("html", "is_new"),
+    [
+        (HELP.replace("/ads.test/1", "/ads.test/2"), True),  # what every page has
+        ("<p><a href=/boats/7/crew>Crew of it</a>", False),  # below the record
+        ("<p><a href=/boats>All of them</a>", False),
+        ("<p><a href=/boats/new>One more</a>", False),  # where the form was
+        ("<input aria-label='Search the page'><input readonly aria-label=Code><div role=search><input></div>", False),
+        ("<form method=post><textarea></textarea><button>Add comment</button></form>", False),
+    ],
+)  # fmt: skip
+async def test_what_pages_had_before_or_leads_back_is_no_further_step(page, html, is_new):
+    html = f"<h2>Adaman</h2>{html}"
+    assert await _find(page, html, before=None, path="/boats/7", form=HELP)
+    assert (await _find(page, html, before=None, path="/boats/7", form="") is None) == is_new
+
+
+async def test_below_a_page_that_was_there_before_is_no_record(page):
+    """The form shows what was entered at its own address: what is below that is no part of a record."""
+    assert await _find(page, "<h2>Adaman</h2><p><a href=/boats/fine>Crew of it</a>") is None
 
 
 async def test_what_was_there_before_or_is_in_the_address_is_no_evidence(page):

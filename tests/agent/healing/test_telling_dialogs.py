@@ -23,8 +23,8 @@ show(0);
 </script>"""
 
 
-async def gone_through(page: Page, *steps: str) -> list[str]:
-    await show(page, GREETING.replace("STEPS", repr(list(steps))))
+async def gone_through(page: Page, *steps: str, html: str = GREETING) -> list[str]:
+    await show(page, html.replace("STEPS", repr(list(steps))))
     await dismiss_dialogs(page, await scan_page(page))
     pressed: list[str] = await page.evaluate("pressed")
     return pressed
@@ -65,6 +65,40 @@ async def test_a_dialog_with_one_way_on_is_gone_through_to_its_end(page: Page, s
 )
 async def test_a_dialog_that_asks_or_does_something_is_left(page: Page, step: str) -> None:
     assert await gone_through(page, step) == []
+
+
+NOTE = GREETING.replace("aria-label=Welcome", "aria-label=Note")
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        "<p>Your boats are seen by all now.</p><button>OK</button>",
+        "<p>Bilge water is high in the boat Heron.</p><button>OK</button>",
+        "<p>The subscription goes on for 12 months.</p><button>Next</button>",
+        "<p>Everybody on the list gets this mail now.</p><button>OK</button>",
+        "<p>The page below says more.</p><button>OK</button>",
+        "<p>Berth 7, from Monday to Friday.</p><button>OK</button>",
+        "<p>Welcome here.</p><button title='Delete all boats'>OK</button>",
+        "<p>Welcome here.</p><button aria-description='Delete all boats'>OK</button>",
+        "<p>Welcome to the crew.</p><button hx-post='/crew/join'>OK</button>",
+        "<p>Welcome to the crew.</p><button data-method=put>OK</button>",
+        "<p>Welcome here.</p><button form=f>OK</button><form id=f method=post></form>",
+        "<p>Welcome. The server restarts now.</p><button>OK</button>",
+        "<p>From today you are on the plan Pro.</p><button>Next</button>",
+        "<p>Welcome. We use cookies and share them with 300 partners.</p><button>OK</button>",
+        "<p>Willkommen. Ihr Konto wird geschlossen.</p><button>OK</button>",
+        "<p>Hola. Su cuenta se cerrar\u00e1 hoy.</p><button>OK</button>",
+    ],
+)
+async def test_a_dialog_that_does_not_greet_or_does_more_is_left(page: Page, step: str) -> None:
+    assert await gone_through(page, step, html=NOTE) == []
+
+
+async def test_the_name_of_a_dialog_is_a_word_of_it(page: Page) -> None:
+    asks = GREETING.replace("aria-label=Welcome", "aria-label='Delete your account?'")
+    assert await gone_through(page, "<p>Hello and welcome</p><button>OK</button>", html=asks) == []
+    assert await gone_through(page, "<p>Hello and welcome</p><button>OK</button>", html=NOTE) == ["OK"]
 
 
 async def test_what_comes_after_a_step_is_left_if_it_asks_or_does_something(page: Page) -> None:

@@ -22,6 +22,10 @@ def _card(name: str, rest: str) -> str:
     return f"<article class=card><h3>{name}</h3>{rest}</article>"
 
 
+def _closed(html: str) -> str:
+    return f"<span></span><script>document.currentScript.previousSibling.attachShadow({{mode: 'closed'}}).innerHTML = '{html}'</script>"
+
+
 ON, OFF = "<button>Following</button>", "<button>Follow</button>"
 OTHERS = _card("Bo", ON) + _card("Ann", "<p>Knows Eve</p>" + OFF)
 
@@ -46,6 +50,14 @@ OTHERS = _card("Bo", ON) + _card("Ann", "<p>Knows Eve</p>" + OFF)
         (_card("Eve", "<p>You don't follow Eve</p>" + ON), "is said beside it"),
         (_card("Eve", "<p>Not followed by you</p>" + ON), "is said beside it"),
         (_card("Eve", ON + "<div tabindex=0 style='cursor:pointer'>Follow Eve</div>"), "stands beside it"),
+        (_card("Eve", "<p>You unfollowed Eve.</p>" + ON), "is said beside it"),
+        (_card("Eve", "<p>You stopped following Eve on 3 May.</p>" + ON), "is said beside it"),
+        (_card("Eve", "<p>Eve declined your request to follow.</p>" + ON), "is said beside it"),
+        (_card("Eve", "<p>Requested to follow</p>" + ON), "is said beside it"),
+        (_card("Eve", ON + _closed("<button>Follow Eve</button>")), "stands beside it"),
+        (_card("Eve", _closed("<p>You do not follow Eve</p>") + ON), "is said beside it"),
+        (_card("Eve", ON) + _closed("<button>Follow Eve</button>"), "stands beside it"),
+        (_card("Eve", ON + "<button>Unfollow</button><p>12 followers, followed by Bo"), ""),
         (_card("Eve", "<p>You follow Eve, and Eve does follow Bo, as many people of the harbor do.</p>" + ON), ""),
         (_card("Eve", ON + "<a href='/f'>Followers (3)</a><a href='/m'>Mates</a>"), ""),
     ],

@@ -58,6 +58,30 @@ async def test_what_a_page_calls_of_the_recorder_is_no_action(browser, tmp_path)
     assert [step[:2] for step in told(trace)[1:]] == [("fill", "Ada")]
 
 
+ALONE = """<!doctype html><title>Ad</title><label>Name <input></label><label><input type=checkbox class=b>One</label><input type=checkbox class=b>
+<input type=checkbox class=b><input type=radio class=b><label id=l><input type=checkbox>Two</label><textarea></textarea><div contenteditable>x</div>
+<input id=i><input type=checkbox id=c><select><option>1<option>2</select><script>
+const [one, two, three, four] = document.querySelectorAll(".b"), area = document.querySelector("textarea"), editor = document.querySelector("div"), list = document.querySelector("select");
+setTimeout(one.click.bind(one)); setTimeout(() => two.click()); Promise.resolve().then(() => three.click()); requestAnimationFrame(() => four.click()); setTimeout(() => l.click());
+setTimeout(area.focus.bind(area), 50); setTimeout(document.execCommand.bind(document, "insertText", false, "forged"), 60);
+setTimeout(() => { editor.focus(); document.execCommand("insertText", false, "forged") }, 90);
+i.value = "forged"; c.checked = true; list.value = "2";
+for (const [el, kind] of [[i, "input"], [c, "change"], [list, "change"]]) setTimeout(el.dispatchEvent.bind(el, new Event(kind, { bubbles: true })), 120);
+setTimeout(() => { document.title = "forged" }, 400);
+</script>"""
+
+
+async def test_what_a_page_ticks_types_and_chooses_itself_is_no_action(browser, tmp_path):
+    """The browser calls the functions that are bound: no script of the page is on the stack."""
+    async with watched(browser, tmp_path / "trace", ALONE) as person:
+        await person.page.wait_for_function("document.title === 'forged'")
+        assert await person.page.evaluate("[area.value, one.checked, four.checked]") == ["forged", True, True]
+        await person.page.get_by_label("Name").press_sequentially("Ada")
+        await person.page.get_by_label("Two").click()
+        _, trace = await person.done()
+    assert [step[:2] for step in told(trace)[1:]] == [("fill", "Ada"), ("uncheck", None)]
+
+
 async def test_a_context_is_recorded_once(browser, tmp_path):
     async with watched(browser, tmp_path / "one") as person:
         with pytest.raises(AlreadyRecorded):

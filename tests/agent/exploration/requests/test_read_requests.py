@@ -23,4 +23,31 @@ VIEWS = "http://127.0.0.1/api/3/views"
 def test_a_path_that_was_named_reads_by_whatever_method_but_delete(
     method: str, url: str, body: str, reads: bool
 ) -> None:
-    assert ReadRequests(("/api/*/views",)).are_read(method, url, body, on_load=False) is reads
+    assert _are_read(method, url, body) is reads
+
+
+@pytest.mark.parametrize(
+    ("url", "body", "headers"),
+    [
+        ("http://other.test/api/3/views", "{}", {}),
+        (VIEWS, "{}", {"x-http-method-override": "DELETE"}),
+        (VIEWS, "_method=delete", {}),
+        (f"{VIEWS}?_method=DELETE", "", {}),
+        (VIEWS, '{"action": "deleteAll"}', {}),
+        ("http://127.0.0.1/api/delete/views", "{}", {}),
+    ],
+)
+def test_what_goes_to_another_website_or_names_a_deed_does_not_read(
+    url: str, body: str, headers: dict[str, str]
+) -> None:
+    assert not _are_read("POST", url, body, headers)
+
+
+def test_another_host_of_the_website_is_one_of_it() -> None:
+    reads = ReadRequests(("/api/*/views",), ("https://www.harbour.example",))
+    assert reads.are_read("POST", "https://api.harbour.example/api/3/views", "{}", on_load=False)
+
+
+def _are_read(method: str, url: str, body: str, headers: dict[str, str] | None = None) -> bool:
+    reads = ReadRequests(("/api/*/views",), ("http://127.0.0.1:8080",))
+    return reads.are_read(method, url, body, on_load=False, headers=headers)
