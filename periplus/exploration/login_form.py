@@ -29,6 +29,7 @@ from periplus.exploration.sign_in_form_check import (
     is_new_password,
     normalize_text,
 )
+from periplus.exploration.sign_in_requests import hold_sign_in_requests
 from periplus.session_setup import open_fresh_context
 
 MOST_STEPS = 4
@@ -59,7 +60,7 @@ async def sign_in_by_form(browser: Browser, url: str, inputs: Mapping[str, str])
     `url` may be a page that leads to the form. Inputs for which no form has a field are left alone: they are for what comes
     after signing in.
     """
-    async with open_fresh_context(browser) as context:
+    async with open_fresh_context(browser) as context, hold_sign_in_requests(context, inputs) as requests:
         tab = ExplorationTab(context, RequestGuard([origin_of(url)]), PAGE_S)
         arrival = await tab.open(url)
         look = _require_page_index(arrival, url)
@@ -71,6 +72,8 @@ async def sign_in_by_form(browser: Browser, url: str, inputs: Mapping[str, str])
             if at > 0 and not look.asks_to_sign_in and not await _asks_for_more(tab, look, left):
                 break
             arrival, form = await _submit_one_form(tab, look, left)
+            if requests.refused:
+                raise _no_sign_in_form(look, requests.refused[0])
             sent.append(form)
         came = _require_page_index(arrival, url)
         if came.asks_to_sign_in:
@@ -181,17 +184,21 @@ async def _submit_one_form(
     if button is None:
         raise UserError("the login form has no button", fix="sign in with a task: --sign-in TASK")
     if other := await find_other_purpose(page, button, offers, [field for _, field in filled]):
-        raise UserError(
-            f"the form on {urlsplit(look.url).path} is no sign-in form: {other}",
-            fix="check the e-mail: websites lead one that they do not know to a form for a new account; or give the address of the "
-            "form with --sign-in-url, or sign in with --sign-in TASK or --storage-state FILE",
-        )
+        raise _no_sign_in_form(look, other)
     for name, field in filled:
         if not await tab.put(field, left.pop(name), secret=field.kind == "password"):
             raise UserError(
                 f"the field for {name!r} does not accept its value", fix="watch the page with --headed"
             )
     return await tab.use(button, look), SentSignInForm(url=look.url, fields=tuple(filled), button=button)
+
+
+def _no_sign_in_form(look: PageObservation, why: str) -> UserError:
+    return UserError(
+        f"the form on {urlsplit(look.url).path} is no sign-in form: {why}",
+        fix="check the e-mail: websites lead one that they do not know to a form for a new account; or give the address of the "
+        "form with --sign-in-url, or sign in with --sign-in TASK or --storage-state FILE",
+    )
 
 
 def _names_harm(offer: Offer) -> bool:

@@ -140,6 +140,23 @@ async def test_a_form_for_something_else_gets_no_password_after_the_e_mail(
     assert await check_no_password(browser, OTHER_FORMS[kind], first=first) == {"POST /next"}
 
 
+SCRIPT = """{0}{1}<button onclick="const [e, p] = document.querySelectorAll('input');
+fetch('{2}', {{method: 'POST', body: JSON.stringify({{email: e.value, password: p.value}})}}).then(() => location.href = '/in')">Continue</button>"""
+
+
+async def test_what_a_script_sends_of_the_password_is_looked_at(browser: Browser) -> None:
+    form = SCRIPT.format(EMAIL, WORD, "/account/close")
+    assert await check_no_password(browser, form, first=form) == set()
+
+
+async def test_a_script_signs_in_and_the_page_sends_what_it_wants_by_itself(browser: Browser) -> None:
+    own = "<h1>Boats</h1><script>fetch('/messages/clear', {method: 'DELETE', body: 'all'})</script>"
+    pages = {"/": SCRIPT.format(EMAIL, WORD, "/api/login"), "/in": own, "*": "{}"}
+    with small_site(pages) as site:
+        await sign_in_by_form(browser, f"{site.url}/", MEMBER)
+        assert set(site.bodies) == {"POST /api/login", "DELETE /messages/clear"}
+
+
 SIGN_IN_FORMS = {
     "plain": f"<h1>Welcome back</h1>{post('/in', f'{EMAIL}{WORD}<button>Continue</button>')}",
     "both": f"<h1>Log in or sign up</h1>{post('/in', f'{EMAIL}{WORD}<button>Continue</button>')}",
