@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from playwright.async_api import Page
 
-from agent.dangers.danger_words import HARM
+from agent.dangers.danger_words import HARM, find_wider_words
 from agent.dangers.press_surroundings import (
     NOTHING_AROUND,
     PressSurroundings,
@@ -28,7 +28,7 @@ SIGN_IN = re.compile(
 )
 SIGN_IN_PATH = re.compile(r"log[-_]?in|log[-_]?on|sign[-_]?in|/sessions?\b|/auth", re.IGNORECASE)
 _NEW_ACCOUNT = re.compile(
-    r"\b(sign ?up|register|registration|(create|open) (an? |your |my |the )?(new |free )*(account|profile)|new account|become a member|"
+    r"\b(sign ?up|^register|register (now|here|an?|your)|registration( form)?$|(create|open) (an? |your |my |the )?(new |free )*(account|profile)|new account|become a member|"
     r"join( now| us| for free| the \w+)?$|registrieren|registrierung|konto (erstellen|anlegen|eröffnen)|neues konto|account erstellen|"
     r"s.inscrire|inscription|inscrivez|créer (un |votre |mon )?compte|nouveau compte|registrarse|regístrate|crear (una |tu |su )?cuenta|"
     r"nueva cuenta|registrati|registrazione|crea (un |il tuo )?(account|profilo)|iscriviti|criar (uma |sua )?conta|cadastre-se|cadastrar|"
@@ -57,6 +57,10 @@ _OTHER_PATH = re.compile(
     re.IGNORECASE,
 )
 """In the last two parts of the path of an address to which a form is sent."""
+
+
+DEEDS = HARM - {"signs_out"}
+"""What no sign-in form does. Its address may say that somebody has signed out: `/login?logout`."""
 
 
 async def find_other_purpose(
@@ -92,21 +96,21 @@ def tell_other_purpose(
 def _list_deeds(
     button: Offer, around: PressSurroundings, headings: Sequence[str], *, signs: bool
 ) -> Iterator[str]:
-    """Yield what says that a form deletes, pays, sends or signs out. `signs`: its button signs in.
+    """Yield what says that a form deletes, pays or sends. `signs`: its button signs in.
 
     Not the text of a dialog: there it often speaks of other matters.
     """
     name = button.label or button.name
-    if button.danger in HARM:
+    if button.danger in DEEDS:
         yield f"its button says {name!r}"
     own = replace(around, heading="", dialog="", layers="", beside="", chosen="")
     harm = find_harm_around(name, own)
-    if harm is not None and harm[0] in HARM:
+    if harm is not None and harm[0] in DEEDS:
         yield f"{harm[0]}: {harm[1]}"
     for heading in headings:
         harm = find_harm_around("OK", replace(NOTHING_AROUND, heading=heading))
-        # an application may be called `Deploy`; `Delete your account` above `Sign in` is a question
-        counts = harm is not None and (harm[0] == "deletes" or (harm[0] in HARM and not signs))
+        # an application may be called `Deploy` or `Trash`; `Delete your account` above `Sign in` is a question
+        counts = harm is not None and (find_wider_words(heading) if signs else harm[0] in DEEDS)
         if counts and SIGN_IN.search(normalize_text(heading)) is None:
             yield f"its heading says {heading!r}"
 

@@ -17,6 +17,7 @@ from agent.dangers.sent_deeds import SentRequest, find_harm_in_sent
 from agent.page.redirect_guard import read_body
 from agent.redaction import Secrets
 from kb_schema.secret_fields import is_secret_name
+from periplus.exploration.sign_in_form_check import DEEDS
 
 _EVERYTHING = "**/*"
 
@@ -34,9 +35,10 @@ class SignInRequests:
         if not sent.changes or not any(self._typed.redact(each) != each for each in (sent.body, sent.url)):
             return False
         harm = find_harm_in_sent(sent)
-        if harm is not None:
-            self.refused.append(f"it sends {sent.method} {urlsplit(sent.url).path} ({harm[0]})")
-        return harm is not None
+        if harm is None or harm[0] not in DEEDS:
+            return False
+        self.refused.append(f"it sends {sent.method} {urlsplit(sent.url).path} ({harm[0]})")
+        return True
 
 
 def collect_secrets(inputs: Mapping[str, str]) -> Secrets:

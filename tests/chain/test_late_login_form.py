@@ -162,6 +162,7 @@ SIGN_IN_FORMS = {
     "both": f"<h1>Log in or sign up</h1>{post('/in', f'{EMAIL}{WORD}<button>Continue</button>')}",
     "called like a register": f"<h1>Boat Register</h1>{post('/in', f'{EMAIL}{WORD}<button>Log in</button>')}",
     "an account beside": f"<h2>Create an account</h2><a href=/up>Register</a>{post('/in', f'{EMAIL}{WORD}<button>Sign in</button>')}",
+    "called like a deed": f"<h1>Deploy</h1>{post('/in?logout=1', f'{EMAIL}{WORD}<button>Log in</button>')}",
     "a forgotten password": post("/in", f"{EMAIL}<a href=/reset>Reset your password</a>{WORD}<button>Next</button>"),
     "against autofill": post("/in", f"{EMAIL}{NEW}<button>Log in</button>"),
     "in German": f"<h1>Anmelden</h1>{post('/in', f'{EMAIL}{WORD}<button>Anmelden</button>')}",
