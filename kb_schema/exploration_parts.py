@@ -36,10 +36,12 @@ class UsualRequest(Model):
     method: str
     url: UrlText
     """Without its query."""
-    body: Annotated[str, Field(repr=False)] = ""
+    query: Annotated[str, Field(repr=False)] = ""
     """It may hold a token; secret."""
+    body: Annotated[str, Field(repr=False)] = ""
+    """A character for each byte (Latin-1). It may hold a token; secret."""
     headers: tuple[tuple[str, str], ...] = Field(default=(), repr=False)
-    """Those that the application sets itself, but for tokens, sorted; names in small letters."""
+    """Those that a script of a page can set, but for tokens, sorted; names in small letters."""
 
 
 class ExplorationPart(Model):

@@ -98,6 +98,11 @@ def find_harm_in_sent(sent: SentRequest) -> Harm | None:
     ) or (None if sought else _harm_of_states(body))
 
 
+def list_sent_fields(sent: SentRequest) -> list[tuple[str, Any]]:
+    """Return the names and values of the fields in the body of a request: of a form, and of all objects of JSON in it."""
+    return [field for each in _Body.read(sent).objects for field in each.fields]
+
+
 @dataclass(frozen=True, slots=True)
 class _Body:
     """What a body says, as far as it is text, and the headers that say what it is for."""

@@ -46,16 +46,24 @@ class OutgoingRequest:
     """Playwright's resource type: `document`, `image`, `fetch`, ..."""
     document: bool
     """Whether it is the document of a page, not of a frame."""
-    body: str = ""
+    content: bytes = b""
+    """The bytes of its body, as far as they are known."""
     sent_on: bool = False
     """Whether it is a hop of a redirect."""
     headers: Mapping[str, str] = field(default_factory=dict)
+    whole: bool = True
+    """Whether all bytes of its body are known: of a file of the disk none are."""
+
+    @property
+    def body(self) -> str:
+        """Return the text that it sends; what is not text in it is replaced, so that different bodies may read alike."""
+        return self.content.decode("utf-8", "replace")
 
 
 class _BodyPart(BaseModel):
-    """A part of a request's body; a file has no bytes."""
+    """A part of a request's body; a file of the disk has no bytes."""
 
-    encoded: str = Field(default="", alias="bytes")
+    encoded: str | None = Field(default=None, alias="bytes")
 
 
 class _PausedRequestData(BaseModel):
@@ -64,6 +72,7 @@ class _PausedRequestData(BaseModel):
     method: str
     headers: dict[str, str]
     parts: Sequence[_BodyPart] = Field(default=(), alias="postDataEntries")
+    has_body: bool = Field(default=False, alias="hasPostData")
 
     @property
     def is_ahead(self) -> bool:
@@ -71,9 +80,14 @@ class _PausedRequestData(BaseModel):
         return any(name.lower() == "sec-purpose" for name in self.headers)
 
     @property
-    def body(self) -> str:
-        """Return the text that it sends; what is not text in it is replaced."""
-        return b"".join(base64.b64decode(each.encoded) for each in self.parts).decode("utf-8", "replace")
+    def content(self) -> bytes:
+        """Return the bytes that it sends, as far as they are known."""
+        return b"".join(base64.b64decode(each.encoded or "") for each in self.parts)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all bytes that it sends are known."""
+        return all(each.encoded is not None for each in self.parts) and bool(self.parts or not self.has_body)
 
 
 class _PausedRequest(BaseModel):
@@ -187,9 +201,10 @@ class RedirectGuard:
             begun.url + begun.fragment,
             kind,
             document=kind == "document" and paused.frame == of_page,
-            body=begun.body,
+            content=begun.content,
             sent_on=paused.sent_on is not None,
             headers=begun.headers,
+            whole=begun.is_whole,
         )
         which: dict[str, str | int] = {"requestId": paused.which}
         with suppress(DriverError):  # its page has closed
@@ -206,4 +221,9 @@ class RedirectGuard:
 
 def read_body(request: Request) -> str:
     """Return the text that a request sends; what is not text in it is replaced."""
-    return (request.post_data_buffer or b"").decode("utf-8", "replace")
+    return read_content(request).decode("utf-8", "replace")
+
+
+def read_content(request: Request) -> bytes:
+    """Return the bytes that a request sends."""
+    return request.post_data_buffer or b""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -12,7 +11,6 @@ from playwright.async_api import Browser, Page, StorageState
 from playwright.async_api import Error as PlaywrightError
 
 from agent.browser.storage_state import save_session
-from agent.dangers.danger_addresses import find_danger_in_address
 from agent.dangers.danger_words import HARM, find_danger_in_words
 from agent.exploration.pages.page_observation import PageObservation, list_offers, observe_page
 from agent.exploration.requests.request_guard import RequestGuard
@@ -24,6 +22,14 @@ from kb_schema.selectors import ValueStrategy
 from kb_schema.text_similarity import words
 from kb_schema.url_patterns import origin_of
 from periplus.errors import UserError
+from periplus.exploration.sign_in_form_check import (
+    SIGN_IN,
+    SIGN_IN_PATH,
+    find_other_purpose,
+    is_new_password,
+    normalize_text,
+)
+from periplus.exploration.sign_in_requests import hold_sign_in_requests
 from periplus.session_setup import open_fresh_context
 
 MOST_STEPS = 4
@@ -36,11 +42,6 @@ MOST_WAYS = 3
 """Links and buttons that are tried to find the login form."""
 _BUTTONS = frozenset({"submit", "image"})
 _USER_KINDS = frozenset({"email", "text", ""})
-_SIGN_IN = re.compile(
-    r"\b(log ?in|log ?on|sign ?in|anmelden|einloggen|(se )?connecter|connexion|iniciar sesi[oó]n|entrar|acceder|accedi|"
-    r"inloggen|logga in|logg inn|log ind|kirjaudu|zaloguj|p[rř]ihl[aá]sit|войти|увійти)\b|登录|登入|ログイン|로그인|تسجيل الدخول|התחבר"
-)
-_SIGN_IN_PATH = re.compile(r"log[-_]?in|log[-_]?on|sign[-_]?in|/sessions?\b|/auth", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,19 +60,20 @@ async def sign_in_by_form(browser: Browser, url: str, inputs: Mapping[str, str])
     `url` may be a page that leads to the form. Inputs for which no form has a field are left alone: they are for what comes
     after signing in.
     """
-    async with open_fresh_context(browser) as context:
+    async with open_fresh_context(browser) as context, hold_sign_in_requests(context, inputs) as requests:
         tab = ExplorationTab(context, RequestGuard([origin_of(url)]), PAGE_S)
         arrival = await tab.open(url)
         look = _require_page_index(arrival, url)
-        found = not look.asks_to_sign_in
-        if found:
+        if not look.asks_to_sign_in or await _is_for_something_else(tab, look, inputs):
             arrival = await _go_to_form(browser, tab, look, inputs)
         left, sent = dict(inputs), list[SentSignInForm]()
         for at in range(MOST_STEPS):
             look = _require_page_index(arrival, url)
             if at > 0 and not look.asks_to_sign_in and not await _asks_for_more(tab, look, left):
                 break
-            arrival, form = await _submit_one_form(tab, look, left, found=found)
+            arrival, form = await _submit_one_form(tab, look, left)
+            if requests.refused:
+                raise _no_sign_in_form(look, requests.refused[0])
             sent.append(form)
         came = _require_page_index(arrival, url)
         if came.asks_to_sign_in:
@@ -115,7 +117,7 @@ async def _find_way(browser: Browser, url: str, inputs: Mapping[str, str]) -> Of
         if look is None:
             return None
         offers, filled = await _find_fields(await tab.page(), look, inputs)
-        if filled and _SIGN_IN_PATH.search(urlsplit(look.url).path):
+        if filled and SIGN_IN_PATH.search(urlsplit(look.url).path):
             return None
         for offer in find_sign_in_controls(offers)[:MOST_WAYS]:
             came = (await tab.use(offer, look)).look
@@ -123,6 +125,18 @@ async def _find_way(browser: Browser, url: str, inputs: Mapping[str, str]) -> Of
                 return offer if came.url == look.url else came.url
             look = (await tab.open(url)).look or look
     return None
+
+
+async def _is_for_something_else(
+    tab: ExplorationTab, look: PageObservation, inputs: Mapping[str, str]
+) -> bool:
+    """Whether the form of a page with a password is no sign-in form: a link beside it may lead to that."""
+    page = await tab.page()
+    offers, filled = await _find_fields(page, look, inputs)
+    button = find_submit_button(filled[-1][1], offers) if filled else None
+    return button is not None and bool(
+        await find_other_purpose(page, button, offers, [field for _, field in filled])
+    )
 
 
 async def _asks_for_more(tab: ExplorationTab, look: PageObservation, left: Mapping[str, str]) -> bool:
@@ -141,16 +155,17 @@ def find_sign_in_controls(offers: Sequence[Offer]) -> list[Offer]:
         and each.danger is None
         and not _names_harm(each)
     ]
-    said = [each for each in ways if _SIGN_IN.search(_normalize_text(each.label or each.name))]
-    led = [each for each in ways if each.href is not None and _SIGN_IN_PATH.search(urlsplit(each.href).path)]
+    said = [each for each in ways if SIGN_IN.search(normalize_text(each.label or each.name))]
+    led = [each for each in ways if each.href is not None and SIGN_IN_PATH.search(urlsplit(each.href).path)]
     return [*said, *(each for each in led if each not in said)]
 
 
 async def _submit_one_form(
-    tab: ExplorationTab, look: PageObservation, left: dict[str, str], *, found: bool
+    tab: ExplorationTab, look: PageObservation, left: dict[str, str]
 ) -> tuple[AttemptResult, SentSignInForm]:
-    """Fill in the fields of one form and submit it; removes the used inputs from `left`. `found`: nobody named the form; one that
-    does harm by its button or address is not sent. Returns what came, and the form.
+    """Fill in the fields of one form and submit it; removes the used inputs from `left`. Returns what came, and the form.
+
+    Nothing is typed into a form that is for something else than signing in.
     """
     page = await tab.page()
     offers, filled = await _find_fields(page, look, left)
@@ -168,17 +183,22 @@ async def _submit_one_form(
     button = find_submit_button(filled[-1][1], offers)
     if button is None:
         raise UserError("the login form has no button", fix="sign in with a task: --sign-in TASK")
-    if found and _does_harm(button):
-        raise UserError(
-            f"the form that was found does harm by its words: {button.label or button.name!r}",
-            fix="name the address of the sign-in form with --sign-in-url",
-        )
+    if other := await find_other_purpose(page, button, offers, [field for _, field in filled]):
+        raise _no_sign_in_form(look, other)
     for name, field in filled:
         if not await tab.put(field, left.pop(name), secret=field.kind == "password"):
             raise UserError(
                 f"the field for {name!r} does not accept its value", fix="watch the page with --headed"
             )
     return await tab.use(button, look), SentSignInForm(url=look.url, fields=tuple(filled), button=button)
+
+
+def _no_sign_in_form(look: PageObservation, why: str) -> UserError:
+    return UserError(
+        f"the form on {urlsplit(look.url).path} is no sign-in form: {why}",
+        fix="check the e-mail: websites lead one that they do not know to a form for a new account; or give the address of the "
+        "form with --sign-in-url, or sign in with --sign-in TASK or --storage-state FILE",
+    )
 
 
 def _names_harm(offer: Offer) -> bool:
@@ -192,19 +212,21 @@ def _names_harm(offer: Offer) -> bool:
     return any(each is not None and each[0] in HARM for each in dangers)
 
 
-def _does_harm(button: Offer) -> bool:
-    """Whether a button, or the address to which its form is sent, says that it deletes, pays, sends or signs out."""
-    by_address = find_danger_in_address((button.form or "").partition(" ")[2])
-    return button.danger in HARM or (by_address is not None and by_address[0] in HARM)
-
-
 async def _find_fields(
     page: Page, look: PageObservation, names: Iterable[str]
 ) -> tuple[Sequence[Offer], list[tuple[str, Offer]]]:
     """Return the controls of the page, and the field for each name that has one."""
     offers = await list_offers(page, look, most=MOST_OFFERS, origins=[origin_of(look.url)], allowed=())
-    found = find_fields(names, offers)
+    found = find_fields(names, _without_new_accounts(offers))
     return offers, sorted(found.items(), key=lambda each: offers.index(each[1]))
+
+
+def _without_new_accounts(offers: Sequence[Offer]) -> Sequence[Offer]:
+    """Return the controls without those of forms that ask for a new password, if another form asks for a password."""
+    passwords = [each for each in offers if each.kind == "password"]
+    new = {(each.form, each.form_number) for each in passwords if is_new_password(each)}
+    rest = [each for each in offers if (each.form, each.form_number) not in new]
+    return rest if any(each in rest for each in passwords) else offers
 
 
 def find_fields(names: Iterable[str], offers: Sequence[Offer]) -> dict[str, Offer]:
@@ -235,7 +257,7 @@ def find_fields(names: Iterable[str], offers: Sequence[Offer]) -> dict[str, Offe
         for name in names:
             if name in found:
                 continue
-            free = [field for field in rule(_normalize_text(name)) if field not in found.values()]
+            free = [field for field in rule(normalize_text(name)) if field not in found.values()]
             if free:
                 found[name] = free[0]
     return found
@@ -261,11 +283,7 @@ def _list_field_names(field: Offer) -> list[str]:
     strategies = () if field.selector is None else field.selector.strategies
     ids = [each.value for each in strategies if isinstance(each, ValueStrategy) and each.type == "id"]
     said = (field.label, field.name, attributes.get("name", ""), *ids)
-    return [_normalize_text(each) for each in said if each]
-
-
-def _normalize_text(text: str) -> str:
-    return " ".join(text.casefold().replace("_", " ").replace("-", " ").split()).rstrip(":* ")
+    return [normalize_text(each) for each in said if each]
 
 
 def _require_page_index(arrival: AttemptResult, url: str) -> PageObservation:

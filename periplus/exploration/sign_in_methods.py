@@ -10,14 +10,13 @@ from pathlib import Path
 from playwright.async_api import Browser, BrowserContext, StorageState
 
 from agent.browser.storage_state import save_session
-from agent.redaction import Secrets
 from agent.run_context import InputProvider
 from kb_schema.explorations import SentSignInForm
-from kb_schema.secret_fields import is_secret_name
 from kb_store import Stores
 from kb_store.runs.run_store import RunStore
 from periplus.errors import UserError
 from periplus.exploration.login_form import sign_in_by_form
+from periplus.exploration.sign_in_requests import collect_secrets
 from periplus.runs.task_runs import TaskRunRequest, TaskRunResources, execute_task_run
 from periplus.session_setup import open_fresh_context
 from periplus.session_setup.storage_states import copy_session, read_storage_state_file
@@ -54,7 +53,7 @@ async def take_given_session(browser: Browser, urls: Iterable[str]) -> Explorati
 
 async def sign_in_with_form(browser: Browser, url: str, inputs: Mapping[str, str]) -> ExplorationSignIn:
     """Sign in with the website's login form. The inputs are never stored. Raises `UserError`."""
-    _secrets_of(inputs)
+    collect_secrets(inputs)
 
     async def again() -> StorageState | None:
         try:
@@ -107,14 +106,3 @@ async def sign_in_by_task(
             f"the task {asked.task_id} did not sign in", fix=f"see {folder}; try `periplus run` with it"
         )
     return ExplorationSignIn(f"task {asked.task_id}", state, run)
-
-
-def _secrets_of(inputs: Mapping[str, str]) -> Secrets:
-    """Return the secrets of the sign-in, so that messages, logs and what is kept of pages never contain them: by the names of the
-    inputs, or all if none is called like one. An e-mail address is a word of many pages.
-    """
-    secrets = Secrets()
-    secrets.keep(
-        tuple(value for name, value in inputs.items() if is_secret_name(name)) or tuple(inputs.values())
-    )
-    return secrets

@@ -11,6 +11,7 @@ from rich.console import Console
 
 from kb_schema.explorations import MapLimits
 from periplus.errors import UserError
+from periplus.exit_codes import ExitCode
 from periplus.exploration import login_form
 from periplus.exploration.login_form import sign_in_by_form
 from periplus.exploration.map_folder import MapFolder
@@ -84,10 +85,100 @@ async def test_a_form_that_was_found_and_does_harm_is_not_sent(
     browser: Browser, action: str, button: str
 ) -> None:
     harm = FORM.replace("/in", action).replace("Sign in", button)
-    told = pytest.raises(UserError, match="does harm by its words")
+    told = pytest.raises(UserError, match="is no sign-in form")
     with small_site({"/": "<h1>The quay</h1><a href=/enter>Log in</a>", "/enter": harm}) as site, told:
         await sign_in_by_form(browser, f"{site.url}/", ACCOUNT)
     assert site.asked[f"POST {action}"] == 0
+
+
+EMAIL = "<label>E-mail <input name=email type=email></label>"
+WORD = "<label>Password <input name=password type=password></label>"
+NEW = "<label>Password <input name=password type=password autocomplete=new-password></label>"
+MEMBER = {"email": "ann@quay.example", "password": "maple"}
+
+
+def post(action: str, inner: str) -> str:
+    return f"<form method=post action={action}>{inner}</form>"
+
+
+OTHER_FORMS = {
+    "closes": post("/account/close", f"{EMAIL}{WORD}<button>Continue</button>"),
+    "closes, by its heading": f"<h2>Close my account</h2>{post('/go', f'{EMAIL}{WORD}<button>Continue</button>')}",
+    "closes, by its heading beside a button that signs in": post("/go", f"<h2>Delete your account</h2>{EMAIL}{WORD}<button>Sign in</button>"),
+    "closes, by a hidden field": post("/go", f"<input type=hidden name=action value=close_account>{EMAIL}{WORD}<button>Next</button>"),
+    "new account": f"<h1>Create your account</h1>{post('/go', f'{EMAIL}{NEW}<button>Create account</button>')}",
+    "new account, by its heading": f"<h1>Create your account</h1>{post('/go', f'{EMAIL}{WORD}<button>Continue</button>')}",
+    "new account, by its button": post("/go", f"{EMAIL}{WORD}<button>Sign up</button>"),
+    "new account, in German": post("/go", f"{EMAIL}{WORD}<button>Konto anlegen</button>"),
+    "new account, by its address": post("/users/sign_up", f"{EMAIL}{WORD}<button>Next</button>"),
+    "new password": post("/go", f"<p>Choose one</p>{NEW}<button>Next</button>"),
+    "new password, by its label": post("/go", f"{EMAIL}<label>New password <input name=password type=password></label><button>Log in</button>"),
+    "two passwords": post("/go", f"{EMAIL}{WORD}<label>Again <input name=again type=password></label><button>Next</button>"),
+}  # fmt: skip
+
+
+async def check_no_password(browser: Browser, form: str, *, first: str) -> set[str]:
+    """Check that signing in is refused; return what was sent."""
+    told = pytest.raises(UserError, match=r"is no sign-in form: .*check the e-mail")
+    with small_site({"/": first, "/next": form, "*": "<h1>Done</h1>"}) as site:
+        with told as raised:
+            await sign_in_by_form(browser, f"{site.url}/", MEMBER)
+        assert raised.value.code == ExitCode.USER_ERROR
+        return {each for each in site.bodies if each.startswith("POST")}
+
+
+@pytest.mark.parametrize("form", OTHER_FORMS.values(), ids=OTHER_FORMS)
+async def test_a_form_for_something_else_gets_no_password(browser: Browser, form: str) -> None:
+    assert await check_no_password(browser, form, first=form) == set()
+
+
+@pytest.mark.parametrize("kind", ["closes", "new account", "new password"])
+async def test_a_form_for_something_else_gets_no_password_after_the_e_mail(
+    browser: Browser, kind: str
+) -> None:
+    first = post("/next", f"{EMAIL}<button>Next</button>")
+    assert await check_no_password(browser, OTHER_FORMS[kind], first=first) == {"POST /next"}
+
+
+SCRIPT = """{0}{1}<button onclick="const [e, p] = document.querySelectorAll('input');
+fetch('{2}', {{method: 'POST', body: JSON.stringify({{email: e.value, password: p.value}})}}).then(() => location.href = '/in')">Continue</button>"""
+
+
+async def test_what_a_script_sends_of_the_password_is_looked_at(browser: Browser) -> None:
+    form = SCRIPT.format(EMAIL, WORD, "/account/close")
+    assert await check_no_password(browser, form, first=form) == set()
+
+
+async def test_a_script_signs_in_and_the_page_sends_what_it_wants_by_itself(browser: Browser) -> None:
+    own = "<h1>Boats</h1><script>fetch('/messages/clear', {method: 'DELETE', body: 'all'})</script>"
+    pages = {"/": SCRIPT.format(EMAIL, WORD, "/api/login"), "/in": own, "*": "{}"}
+    with small_site(pages) as site:
+        await sign_in_by_form(browser, f"{site.url}/", MEMBER)
+        assert set(site.bodies) == {"POST /api/login", "DELETE /messages/clear"}
+
+
+SIGN_IN_FORMS = {
+    "plain": f"<h1>Welcome back</h1>{post('/in', f'{EMAIL}{WORD}<button>Continue</button>')}",
+    "both": f"<h1>Log in or sign up</h1>{post('/in', f'{EMAIL}{WORD}<button>Continue</button>')}",
+    "called like a register": f"<h1>Boat Register</h1>{post('/in', f'{EMAIL}{WORD}<button>Log in</button>')}",
+    "an account beside": f"<h2>Create an account</h2><a href=/up>Register</a>{post('/in', f'{EMAIL}{WORD}<button>Sign in</button>')}",
+    "called like a deed": f"<h1>Deploy</h1>{post('/in?logout=1', f'{EMAIL}{WORD}<button>Log in</button>')}",
+    "a forgotten password": post("/in", f"{EMAIL}<a href=/reset>Reset your password</a>{WORD}<button>Next</button>"),
+    "against autofill": post("/in", f"{EMAIL}{NEW}<button>Log in</button>"),
+    "in German": f"<h1>Anmelden</h1>{post('/in', f'{EMAIL}{WORD}<button>Anmelden</button>')}",
+    "in a dialog": f"<div role=dialog><p>Subscribe to our news, order now.</p>{post('/in', f'{EMAIL}{WORD}<button>Sign in</button>')}</div>",
+    "behind a form that closes": f"{post('/account/close', f'{EMAIL}{WORD}<button>Continue</button>')}<a href=/login>Sign in</a>",
+    "beside a form for a new account": f"{post('/up', f'{EMAIL}{NEW}<button>Register</button>')}{post('/in', f'{EMAIL}{WORD}<button>Log in</button>')}",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", SIGN_IN_FORMS.values(), ids=SIGN_IN_FORMS)
+async def test_a_sign_in_form_is_sent_whatever_stands_around_it(browser: Browser, form: str) -> None:
+    signed_in = Answer("<h1>Boats</h1>", headers={"Set-Cookie": "session=1; Path=/"})
+    login = post("/in", f"{EMAIL}{WORD}<button>Sign in</button>")
+    with small_site({"/": form, "/login": login, "/in": signed_in, "*": "<h1>Other</h1>"}) as site:
+        await sign_in_by_form(browser, f"{site.url}/", MEMBER)
+        assert set(site.bodies) == {"POST /in"}
 
 
 async def test_a_map_begins_where_signing_in_led_if_the_form_is_shown_to_who_has_signed_in(

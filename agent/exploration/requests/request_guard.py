@@ -10,9 +10,8 @@ controls before they are used.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -22,13 +21,12 @@ from playwright.async_api import BrowserContext, Page, Request, Route
 from playwright.async_api import Error as DriverError
 
 from agent.dangers.danger_rules import judge_request
-from agent.dangers.sent_deeds import SentRequest
-from agent.exploration.requests.load_requests import LoadRequests
+from agent.exploration.requests.load_requests import LoadRequests, digest_request
 from agent.exploration.requests.read_requests import ReadRequests
 from agent.exploration.requests.robots_permissions import DISALLOWED
 from agent.exploration.requests.websocket_guard import WebSocketGuard
 from agent.page.page_requests import is_page_document
-from agent.page.redirect_guard import ONCE_MORE, OutgoingRequest, RedirectGuard, read_body
+from agent.page.redirect_guard import ONCE_MORE, OutgoingRequest, RedirectGuard, read_content
 from agent.page.unrouted_requests import remove_unrouted
 from kb_schema.url_patterns import origin_of, path_of
 
@@ -65,8 +63,8 @@ class BlockedRequest:
     method: str
     url: str
     why: str
-    body: str = ""
-    """A digest of what it would have sent."""
+    digest: str = ""
+    """Of what it would have sent; "" if it has no body."""
 
 
 @dataclass
@@ -116,7 +114,7 @@ class RequestGuard:
         if vouched:
             self.vouched.add(vouched)
         if not self.using:
-            self._sent_on_load |= {(each.method, each.url): each.body for each in self.list_writes()}
+            self._sent_on_load |= {(each.method, each.url): each.digest for each in self.list_writes()}
         self.allowing, self.using, self.following = allowing, using, following
         self.stopped.clear()
         self.reads.sent.clear()
@@ -147,7 +145,7 @@ class RequestGuard:
             for each in self.stopped
             if each.method.isupper()
             and each.method not in _LOOKING
-            and (not each.body or self._sent_on_load.get((each.method, each.url)) != each.body)
+            and (not each.digest or self._sent_on_load.get((each.method, each.url)) != each.digest)
         ]
 
     def list_held_back(self) -> tuple[str, ...]:
@@ -182,7 +180,7 @@ class RequestGuard:
             request.url,
             request.resource_type,
             is_page_document(request),
-            read_body(request),
+            read_content(request),
             headers=request.headers,
         )
         refused = self._refused(asked)
@@ -214,7 +212,7 @@ class RequestGuard:
             return True
         why = self._why_not(asked)
         if why and asked.kind not in _UNASKED:
-            self._stop(asked.method, asked.url, why, asked.body)
+            self._stop(asked.method, asked.url, why, digest_request(asked))
         return bool(why)
 
     def _why_not(self, asked: OutgoingRequest) -> str:
@@ -229,19 +227,13 @@ class RequestGuard:
         on_load = not self.using or self.following
         asks = not asked.document and (
             self.reads.are_read(asked.method, asked.url, asked.body, on_load=on_load, headers=asked.headers)
-            or (
-                origin_of(asked.url) in self.origins
-                and self.loads.are_usual(
-                    SentRequest(asked.method, asked.url, asked.body, _fold(asked.headers)), on_load=on_load
-                )
-            )
+            or (origin_of(asked.url) in self.origins and self.loads.are_usual(asked, on_load=on_load))
         )
         vouched = asked.document and asked.method == "GET" and asked.url in self.vouched
         return "" if asks or vouched else verdict.why
 
-    def _stop(self, method: str, url: str, why: str, body: str = "") -> None:
+    def _stop(self, method: str, url: str, why: str, digest: str = "") -> None:
         if len(self.stopped) < _MOST_STOPPED:
-            digest = hashlib.sha256(body.encode("utf-8", "replace")).hexdigest() if body else ""
             self.stopped.append(BlockedRequest(method, url, why, digest))
 
     def _may_connect(self, url: str) -> bool:
@@ -254,10 +246,6 @@ class RequestGuard:
 
     def _said(self, url: str) -> None:
         self._stop("a message to", url, f"its effect is unknown; --allow {SOCKETS} permits such messages")
-
-
-def _fold(headers: Mapping[str, str]) -> dict[str, str]:
-    return {name.casefold(): value for name, value in headers.items()}
 
 
 def _is_file(url: str) -> bool:

@@ -36,7 +36,7 @@ class SmallSite:
     asked: Counter[str] = field(default_factory=Counter)
     """`METHOD path`, without the query."""
     bodies: dict[str, set[str]] = field(default_factory=dict)
-    """By the same: what was sent with it."""
+    """By the same: what was sent with it, bytes that are no UTF-8 as `surrogateescape` keeps them."""
 
     def wanted(self, **limits: Any) -> Exploration:
         """An exploration of it from `/`, quick."""
@@ -68,7 +68,7 @@ def small_site(pages: Mapping[str, Page]) -> Iterator[SmallSite]:
             site.asked[f"{self.command} {path}"] += 1
             length = int(self.headers.get("Content-Length") or 0)
             if length:
-                sent = self.rfile.read(length).decode("utf-8", "replace")
+                sent = self.rfile.read(length).decode("utf-8", "surrogateescape")
                 site.bodies.setdefault(f"{self.command} {path}", set()).add(sent)
             page = site.pages.get(path, site.pages.get("*", Answer("<h1>Not found</h1>", 404)))
             made = page(self.path, self.headers.get("Cookie", "")) if callable(page) else page
