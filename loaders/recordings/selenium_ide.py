@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import urljoin
 
 from kb_schema.action_calls import DropPlace
+from kb_schema.excerpts import excerpt
 from kb_schema.selectors import Selector, Strategy, ValueStrategy
 from kb_schema.templates import css_string
 from loaders.recordings.field_names import MarkedFields
@@ -44,6 +45,8 @@ _CHECKS = ("assert", "verify")
 _SCROLLS = re.compile(r"\s*window\.scroll(?:To|By)?\([\d\s.,-]*\);?\s*")
 """Scripts that the recorder writes for scrolling: the agent scrolls by itself."""
 _MOST_CALLS = 8
+_MOST_NAMED = 5
+"""Problems that an error names if nothing can be imported."""
 _SHAKES_PX = 4
 _KEYS = {
     "ENTER": "Enter",
@@ -91,9 +94,12 @@ def read(data: dict[str, Any], file: Path, marks: MarkedFields = MarkedFields())
             continue
         refused += imported.trace.metadata.get("problems", ())
         if commands:
-            refused.append(f"{line_of(test)}tests[{number}] {name!r} has no command that can be carried out")
+            refused.append(
+                f"{line_of(test)}tests[{number}] {excerpt(name)!r} has no command that can be carried out"
+            )
     if not found:
-        raise UnreadableRecording(file, "; ".join(refused) or "has no tests", "tests")
+        more = [f"and {len(refused) - _MOST_NAMED} more"] if len(refused) > _MOST_NAMED else []
+        raise UnreadableRecording(file, "; ".join([*refused[:_MOST_NAMED], *more]) or "has no tests", "tests")
     if refused:
         found[0].trace.metadata.setdefault("problems", []).extend(refused)
     return found

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from kb_schema.excerpts import keep_ends
 from kb_schema.execution_traces import EXPECTED, ExecutionTrace, TraceActionResult, TraceStep, chain_pages
 from kb_schema.fingerprints import Fingerprint
 from kb_schema.secret_fields import is_secret_name
@@ -15,6 +16,8 @@ from loaders.recordings.imported_traces import LEFT_OUT, ImportedTrace
 
 NO_PATH = "C:\\fakepath\\"
 """What browsers tell pages in place of a file's folder."""
+LONGEST_REMARK = 300
+"""Characters of a problem or note: it names what the file has, which may be long."""
 TYPING = frozenset({"fill", "append_text", "input_and_submit"})
 
 
@@ -54,11 +57,11 @@ class TraceBuilder:
 
     def problem(self, place: str, text: str) -> None:
         """Report that something was left out, and where."""
-        self.problems.append(f"{place}: {text}")
+        self.problems.append(keep_ends(f"{place}: {text}", LONGEST_REMARK))
 
     def note(self, place: str, text: str) -> None:
         """Report something else to know of the import, and where."""
-        self.notes.append(f"{place}: {text}")
+        self.notes.append(keep_ends(f"{place}: {text}", LONGEST_REMARK))
 
     def add(
         self,

@@ -31,11 +31,11 @@ def read_files(name: str, examples: int) -> None:
     def never_anything_else(content):
         if content in known or len(known) == examples:
             return
-        known.append(content)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / chosen.file
             write_made(content, path)
             run_bounded(place(chosen.command, path, Path(folder)), Path(folder))
+        known.append(content)  # not before: a file that fails is read again, to be told
 
     never_anything_else()
     assert len(known) == examples

@@ -6,9 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from kb_schema.action_calls import DropPlace
 from loaders.recordings.formats import read_recording
-from loaders.recordings.imported_traces import LEFT_OUT
+from loaders.recordings.imported_traces import LEFT_OUT, UnreadableRecording
+from loaders.recordings.trace_builder import LONGEST_REMARK
 
 
 def _command(
@@ -371,3 +374,20 @@ def test_a_file_of_which_only_the_name_is_known_is_an_upload_with_a_note(tmp_pat
     assert (upload.action_type, upload.args) == ("upload_file", {"value": "harbour.png"})
     (note,) = imported.trace.metadata["notes"]
     assert "only the name of the file 'harbour.png', not where it is" in note
+
+
+def test_what_cannot_be_read_is_named_by_its_two_ends_however_long_it_is(tmp_path):
+    long = _command("click", "9" * 5_000)
+    (shop,) = read_recording(_project(tmp_path, ("Buy", [_command("open", "/"), long])))
+    (problem,) = shop.trace.metadata["problems"]
+    assert "the locator '999" in problem
+    assert problem.endswith("cannot be read; left out")
+    assert len(problem) <= LONGEST_REMARK
+
+
+def test_an_error_names_a_few_of_the_problems_of_a_file_without_a_command(tmp_path):
+    tests = [("t" * 5_000, [_command("click", "9" * 5_000)] * 4)] * 3
+    with pytest.raises(UnreadableRecording, match=r"; and 10 more$") as refused:
+        read_recording(_project(tmp_path, *tests))
+    assert len(refused.value.reason) < 2_000
+    assert "cannot be read" in refused.value.reason

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import schemathesis
+import schemathesis_credentials  # noqa: F401 - it registers its hook
 from schemathesis import cli
 from schemathesis.engine import events
 

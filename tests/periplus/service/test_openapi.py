@@ -104,7 +104,7 @@ async def test_the_example_of_a_request_is_accepted(service, document):
     assert (await service.over(example["req_id"]))["verdict"] == "pass"
 
 
-async def _schemathesis(service, folder, *options: str, hooks: str = "") -> str:
+async def _schemathesis(service, folder, *options: str, hooks: str = "schemathesis_credentials") -> str:
     """Run all checks with a key and return what was said; `stateful` follows the links between operations."""
     program = Path(sys.executable).with_name("schemathesis")
     run = await asyncio.create_subprocess_exec(
