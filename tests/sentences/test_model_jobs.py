@@ -58,6 +58,16 @@ def test_a_scripted_model_finds_a_control_by_what_the_outline_says(step, found):
     assert find_control(PAGE, step) == found
 
 
+def test_of_controls_that_are_called_alike_it_takes_the_one_beside_a_text_or_most_plain_words_of_the_sentence():
+    page = """e1 button "open comments" @ after G Google Join our internship program
+e2 button "open comments" @ after M& McKinsey & Company Join our campus presentation at Stanford
+e3 button "open comments" @ after A Ada Stanford Club, a presentation"""
+    step = ShownStep("click", "button", ("open comments",))
+    assert find_control(page, step) == "e1"
+    assert find_control(page, step, (), ("mckinsey", "campus", "presentation", "stanford")) == "e2"
+    assert find_control(page, step, ("Ada",), ("mckinsey", "campus", "presentation", "stanford")) == "e3"
+
+
 @pytest.mark.parametrize(
     ("after", "claimed", "outcome"),
     [

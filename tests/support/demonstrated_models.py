@@ -19,6 +19,7 @@ from typing import Any, Literal, cast
 from agent.locators.control_names import call_control, has_letters
 from agent.locators.page_index import IndexedElement
 from kb_schema.page_snapshots import PageSnapshot
+from kb_schema.sentence_plans import list_plain_words
 from tests.support.model_policies import PAGE, page_of, wants_plan
 from tests.support.model_server import Answer, Asked
 from web_pages.stored_pages import StoredPage
@@ -37,6 +38,8 @@ STUBBORN = 2
 """Requests in which nothing was done after which a good model gives up."""
 SHORTEST_TITLE = 6
 """Characters of a title by which an entry with more words is found."""
+PLAIN_WORD = 0.05
+"""What a plain word of the sentence beside a control counts; a text of the sentence is 1."""
 MISTAKES = 0.25
 """The share of answers in which a mediocre model makes a mistake."""
 
@@ -301,7 +304,7 @@ class DemonstratedModel:
         if self._stuck >= STUBBORN:
             return self._answer({"kind": "give_up", "why": "the control is not there, or may not be used"})
         step = job.steps[self._done]
-        found = find_control(page_of(asked), step, _named(job))
+        found = _find(asked, job, step)
         if found is None:
             self._sent = "step"
         act = {"kind": "act", "element": found or "e9999", "action": step.action}
@@ -314,7 +317,7 @@ class DemonstratedModel:
         finished = self._done >= len(job.steps)
         if finished and not self._repeated and job.steps:
             self._repeated = True
-            last = find_control(page_of(asked), job.steps[-1], _named(job))
+            last = _find(asked, job, job.steps[-1])
             if last is not None:
                 return self._answer({"kind": "act", "element": last, "action": job.steps[-1].action})
         if self._dice.random() >= MISTAKES:
@@ -331,7 +334,7 @@ class DemonstratedModel:
         act: dict[str, Any] = {"kind": "act", "element": "e9999", "action": "click"}
         if drawn == "value" and step is not None and step.value is not None:
             act |= {
-                "element": find_control(page_of(asked), step, _named(job)) or "e9999",
+                "element": _find(asked, job, step) or "e9999",
                 "action": step.action,
                 "value": "Lorem ipsum",
             }
@@ -356,14 +359,19 @@ class DemonstratedModel:
         return Answer(tool=dict(act))
 
 
-def _named(job: KnownJob) -> list[str]:
-    return [*job.plan["shown_when_done"], *job.plan["gone_when_done"], *job.plan["entered"], *job.told]
+def _find(asked: Asked, job: KnownJob, step: ShownStep) -> str | None:
+    plan = job.plan
+    named = [*plan["shown_when_done"], *plan["gone_when_done"], *plan["entered"], *job.told]
+    return find_control(page_of(asked), step, named, list_plain_words(job.sentence))
 
 
-def find_control(page: str, step: ShownStep, named: Sequence[str] = ()) -> str | None:
+def find_control(
+    page: str, step: ShownStep, named: Sequence[str] = (), plain: Sequence[str] = ()
+) -> str | None:
     """Return the reference of the control that a step means in an outline; None if none is called so.
 
-    `named`: texts of the sentence; of controls that are called alike, the one beside such a text is meant.
+    `named`: texts of the sentence; of controls that are called alike, the one beside such a text is meant. `plain`: its other words; of
+    controls that are as good otherwise, the one beside most of them.
     """
     best, found = 0.0, None
     for line in page.splitlines():
@@ -374,6 +382,8 @@ def find_control(page: str, step: ShownStep, named: Sequence[str] = ()) -> str |
         score += bool(score) and sum(_fold(each) in _fold(line) for each in named)
         beside = _fold(line.partition(" @ after ")[2])
         score += 0.5 * (bool(score) and any(each and beside.startswith(_fold(each)) for each in named))
+        said = set(re.findall(r"\w+", _fold(line)))
+        score += PLAIN_WORD * (bool(score) and sum(each in said for each in plain))
         if score > best:
             best, found = score, control[1]
     return found
