@@ -34,7 +34,10 @@ e9 button "like post" shows 5 @ after Ada
 e10 button "like post" shows 5 @ after Bo
 e13 clickable "All" @ after Ada
 e11 clickable "All" @ after All
-e12 clickable "Friends" checked"""
+e12 clickable "Friends" checked
+e15 clickable "G Engineering Intern Google Mountain View, CA"
+e16 button "save job" @ after Engineering Intern Google
+e17 clickable "LC Lisa Chang Class of 2026 How do you negotiate salary for a\N{HORIZONTAL ELLIPSIS}" @ after All"""
 
 
 @pytest.mark.parametrize(
@@ -51,11 +54,19 @@ e12 clickable "Friends" checked"""
         (ShownStep("click", "", ("Friends",), ("All",)), "e12"),
         (ShownStep("click", "", ("All",), ("All",)), "e11"),
         (ShownStep("click", "button", ("Save",)), None),
+        (ShownStep("click", "", ("How do you negotiate salary for a new grad offer?",)), "e17"),
+        (ShownStep("click", "", ("How do you become a teacher?",)), None),
     ],
     ids=lambda each: each.name if isinstance(each, ShownStep) else str(each),
 )
 def test_a_scripted_model_finds_a_control_by_what_the_outline_says(step, found):
     assert find_control(PAGE, step) == found
+
+
+def test_a_button_beside_a_title_is_not_that_title():
+    assert (
+        find_control(PAGE, ShownStep("click", "", ("Engineering Intern",)), ("Engineering Intern",)) == "e15"
+    )
 
 
 def test_of_controls_that_are_called_alike_it_takes_the_one_beside_a_text_or_most_plain_words_of_the_sentence():

@@ -38,6 +38,10 @@ STUBBORN = 2
 """Requests in which nothing was done after which a good model gives up."""
 SHORTEST_TITLE = 6
 """Characters of a title by which an entry with more words is found."""
+SHORTEST_CUT = 20
+"""The same of one of which the outline shows only the beginning."""
+CLICKABLE = "clickable"
+"""What an outline calls a control without a role."""
 PLAIN_WORD = 0.05
 """What a plain word of the sentence beside a control counts; a text of the sentence is 1."""
 MISTAKES = 0.25
@@ -404,7 +408,7 @@ def _rate(step: ShownStep, role: str, name: str, rest: str) -> float:
         default=0.0,
     )
     called = max(called, 0.0)
-    if not called and not (in_row and (role == step.role or not step.role)):
+    if not called and not (in_row and role == (step.role or CLICKABLE)):
         return 0.0
     kind = 1.0 if role == step.role else 0.0 if step.role else 0.3
     return 4.0 * called + 2.0 * in_row + kind
@@ -415,7 +419,10 @@ def _alike(said: str, name: str) -> float:
     cut = said.rstrip("\N{HORIZONTAL ELLIPSIS}")
     if said == name or (cut != said and name.startswith(cut)):
         return 1.0
-    return 0.5 if len(name) >= SHORTEST_TITLE and name in said else 0.0
+    if len(name) >= SHORTEST_TITLE and name in said:
+        return 0.5
+    shown = (cut[at:] for at in range(1, len(cut) - SHORTEST_CUT + 1) if cut[at - 1] == " ")
+    return 0.5 if cut != said and any(map(name.startswith, shown)) else 0.0
 
 
 def _fold(text: str) -> str:
