@@ -63,6 +63,11 @@ def test_a_scripted_model_finds_a_control_by_what_the_outline_says(step, found):
     assert find_control(PAGE, step) == found
 
 
+def test_a_number_of_a_reference_is_no_value_of_the_sentence():
+    page = 'e27 textbox "Publisher" @ after Publisher\ne28 combobox "Publisher"'
+    assert find_control(page, ShownStep("fill", "combobox", ("Publisher",)), ("7", "Old Mill")) == "e28"
+
+
 def test_a_button_beside_a_title_is_not_that_title():
     assert (
         find_control(PAGE, ShownStep("click", "", ("Engineering Intern",)), ("Engineering Intern",)) == "e15"

@@ -383,10 +383,11 @@ def find_control(
         if control is None:
             continue
         score = _rate(step, control[2], control[3] or "", control[4])
-        score += bool(score) and sum(_fold(each) in _fold(line) for each in named)
-        beside = _fold(line.partition(" @ after ")[2])
+        shown = _fold(line.strip().partition(" ")[2])  # without the reference: `e27` is no 7
+        score += bool(score) and sum(_fold(each) in shown for each in named)
+        beside = shown.partition(" @ after ")[2]
         score += 0.5 * (bool(score) and any(each and beside.startswith(_fold(each)) for each in named))
-        said = set(re.findall(r"\w+", _fold(line)))
+        said = set(re.findall(r"\w+", shown))
         score += PLAIN_WORD * (bool(score) and sum(each in said for each in plain))
         if score > best:
             best, found = score, control[1]
