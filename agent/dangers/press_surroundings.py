@@ -272,7 +272,8 @@ def _find_harm_in_text(
         verbs = _list_verbs(first)
         dated = _DATED.match(" ".join(said[number : number + 5]))
         for verb in verbs[:1] if dated else verbs:
-            told = " ".join([verb, *said[number + 1 : number + 5]])
+            # a sign, such as a star, says what it says alone: the next word begins a phrase of its own
+            told = " ".join([verb, *said[number + 1 : number + 5]]) if words(verb) else verb
             harm = find_harm_in_words(told) if pressed else find_harm_in_choice(told)
             if harm is not None and not (verb in things and _is_name(said, number, told)):
                 return harm[0], f"{first!r} is said with it"
@@ -289,7 +290,7 @@ def _is_name(said: Sequence[str], at: int, told: str) -> bool:
     return known or _NUMBERED_THING.match(" ".join(said[at + 1 :])) is not None
 
 
-_NUMBERED_THING = re.compile(r"#?\d+(?:\.\d+)?(?:$|[.,;:)]|\s+of\s+\D)")
+_NUMBERED_THING = re.compile(r"#?\d+(?:\.\d+)?(?:$|[.,;:)]|\s+of(?:$|\s+\D))")
 """A number that counts nothing."""
 
 

@@ -79,6 +79,7 @@ def test_a_word_by_which_the_sentence_names_a_thing_is_that_thing_where_it_has_a
     for told in (
         f"Details Knots {word.title()} 3 of Skerry Point Language: English",
         f"{word.title()} 17",
+        f"Knots \ue006 {word.title()} 2 of",
         f"Where is the {word} kept",
     ):
         dialog = PressSurroundings(dialog=told)
