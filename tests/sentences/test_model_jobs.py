@@ -63,6 +63,17 @@ def test_a_scripted_model_finds_a_control_by_what_the_outline_says(step, found):
     assert find_control(PAGE, step) == found
 
 
+def test_of_two_buttons_that_are_called_alike_it_takes_the_one_behind_the_field_that_it_filled():
+    page = (
+        'e1 textbox "Find"\ne2 button "Search"\ne3 searchbox "Books"\ne4 button "Search"\ne5 button "Search"'
+    )
+    step = ShownStep("click", "button", ("Search",))
+    assert find_control(page, step) == "e2"
+    assert find_control(page, step, last="e1") == "e2"
+    assert find_control(page, step, last="e3") == "e4"
+    assert find_control(page, step, last="e5") == "e2"
+
+
 def test_a_number_of_a_reference_is_no_value_of_the_sentence():
     page = 'e27 textbox "Publisher" @ after Publisher\ne28 combobox "Publisher"'
     assert find_control(page, ShownStep("fill", "combobox", ("Publisher",)), ("7", "Old Mill")) == "e28"

@@ -242,6 +242,8 @@ class DemonstratedModel:
     """Steps of the sentence that are done."""
     _told: int = 0
     """Acts that the run said were done, when it was last asked."""
+    _last: str = ""
+    """The control that was acted on last."""
     _sent: str = ""
     """What was answered last: `step`, `other`."""
     _stuck: int = 0
@@ -260,7 +262,7 @@ class DemonstratedModel:
             return Answer(tool={"kind": "give_up", "why": "I do not know how"})
         if wants_plan(asked):
             self._done = self._told = self._stuck = 0
-            self._sent, self._repeated = "", False
+            self._sent, self._last, self._repeated = "", "", False
             return Answer(tool=self._plan(job))
         self._note_progress(asked)
         return {"good": self._good, "mediocre": self._mediocre, "bad": self._bad}[self.policy](asked, job)
@@ -308,9 +310,10 @@ class DemonstratedModel:
         if self._stuck >= STUBBORN:
             return self._answer({"kind": "give_up", "why": "the control is not there, or may not be used"})
         step = job.steps[self._done]
-        found = _find(asked, job, step)
+        found = _find(asked, job, step, self._last)
         if found is None:
             self._sent = "step"
+        self._last = found or self._last
         act = {"kind": "act", "element": found or "e9999", "action": step.action}
         if step.value is not None:
             act["value"] = step.value
@@ -363,21 +366,22 @@ class DemonstratedModel:
         return Answer(tool=dict(act))
 
 
-def _find(asked: Asked, job: KnownJob, step: ShownStep) -> str | None:
+def _find(asked: Asked, job: KnownJob, step: ShownStep, last: str = "") -> str | None:
     plan = job.plan
     named = [*plan["shown_when_done"], *plan["gone_when_done"], *plan["entered"], *job.told]
-    return find_control(page_of(asked), step, named, list_plain_words(job.sentence))
+    return find_control(page_of(asked), step, named, list_plain_words(job.sentence), last)
 
 
 def find_control(
-    page: str, step: ShownStep, named: Sequence[str] = (), plain: Sequence[str] = ()
+    page: str, step: ShownStep, named: Sequence[str] = (), plain: Sequence[str] = (), last: str = ""
 ) -> str | None:
     """Return the reference of the control that a step means in an outline; None if none is called so.
 
     `named`: texts of the sentence; of controls that are called alike, the one beside such a text is meant. `plain`: its other words; of
-    controls that are as good otherwise, the one beside most of them.
+    controls that are as good otherwise, the one beside most of them. `last`: the control that was acted on last; of those that are still as
+    good, the first one behind it.
     """
-    best, found = 0.0, None
+    best, found, before, passed = 0.0, None, True, False
     for line in page.splitlines():
         control = _CONTROL.match(line)
         if control is None:
@@ -389,8 +393,9 @@ def find_control(
         score += 0.5 * (bool(score) and any(each and beside.startswith(_fold(each)) for each in named))
         said = set(re.findall(r"\w+", shown))
         score += PLAIN_WORD * (bool(score) and sum(each in said for each in plain))
-        if score > best:
-            best, found = score, control[1]
+        if score > best or (score and score == best and before and passed):
+            best, found, before = score, control[1], not passed
+        passed = passed or control[1] == last
     return found
 
 
