@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from functools import partial
 
 from playwright.async_api import Page
 
@@ -18,6 +21,7 @@ from agent.dangers.danger_words import (
     normalize_text,
 )
 from agent.page import in_page_library
+from kb_schema.determiners import DEFINITE
 from kb_schema.explorations import Danger
 from kb_schema.selectors import Selector
 from kb_schema.text_similarity import words
@@ -83,26 +87,28 @@ async def read_surroundings(
     return None if seen is None else PressSurroundings(**{name: text or "" for name, text in seen.items()})
 
 
-def find_harm_around(name: str, around: PressSurroundings) -> tuple[Danger, str] | None:
-    """Return the danger that the surroundings of a press tell, and what shows it; None if they tell none.
+def find_harm_around(
+    name: str, around: PressSurroundings, things: AbstractSet[str] = frozenset()
+) -> tuple[Danger, str] | None:
+    """Return the danger that the surroundings of a press tell, and what shows it; None if they tell none. `things`: words, in lower
+    case, by which the person's sentence names a thing (`the book`): such a word is a thing in a text that asks nothing, too, for a
+    control that has more words than those of agreeing.
 
     The dialog around a control, or a layer over the page, counts if its own name only agrees, such as `OK`, or if it has none; in a dialog with a short
     text, each name counts that does not decline, such as `Cancel`. Both are words of `dangers.yaml`, in many languages.
     """
-    told = (
-        judge(name, around)
-        for judge in (
-            _harm_of_link,
-            _harm_of_marks,
-            _harm_of_form,
-            _harm_of_sending,
-            _harm_of_title,
-            _harm_of_column,
-            _harm_of_heading,
-            _harm_of_dialog,
-            _harm_of_layers,
-        )
+    judges: tuple[Callable[[str, PressSurroundings], tuple[Danger, str] | None], ...] = (
+        _harm_of_link,
+        _harm_of_marks,
+        _harm_of_form,
+        _harm_of_sending,
+        _harm_of_title,
+        _harm_of_column,
+        _harm_of_heading,
+        partial(_harm_of_dialog, things=frozenset() if agrees(name) else things),
+        _harm_of_layers,
     )
+    told = (judge(name, around) for judge in judges)
     return next((harm for harm in told if harm is not None), None)
 
 
@@ -182,8 +188,14 @@ def _harm_of_heading(name: str, around: PressSurroundings) -> tuple[Danger, str]
     return _find_harm_in_text(around.heading, pressed=False) or find_harm_in_dialog(around.heading)
 
 
-def _harm_of_dialog(name: str, around: PressSurroundings) -> tuple[Danger, str] | None:
-    return find_harm_of_question(around.dialog) if around.dialog and _answers(name, around.dialog) else None
+def _harm_of_dialog(
+    name: str, around: PressSurroundings, things: AbstractSet[str]
+) -> tuple[Danger, str] | None:
+    if not around.dialog or not _answers(name, around.dialog):
+        return None
+    if not _ASKING.isdisjoint(around.dialog):
+        return find_harm_of_question(around.dialog)
+    return _find_harm_in_text(around.dialog, things=things) or find_harm_in_dialog(around.dialog)
 
 
 def _harm_of_layers(name: str, around: PressSurroundings) -> tuple[Danger, str] | None:
@@ -249,18 +261,37 @@ def agrees(name: str) -> bool:
     return load_danger_words().dialogs.agree.issuperset(words(normalize_text(name).replace("İ", "i")))
 
 
-def _find_harm_in_text(text: str, *, pressed: bool = True) -> tuple[Danger, str] | None:
-    """Return the danger that a sentence tells: its verbs may be inflected, and stand anywhere in it."""
+def _find_harm_in_text(
+    text: str, *, pressed: bool = True, things: AbstractSet[str] = frozenset()
+) -> tuple[Danger, str] | None:
+    """Return the danger that a sentence tells: its verbs may be inflected, and stand anywhere in it. `things`: words that do not count
+    where they stand as the name of a thing.
+    """
     said = normalize_text(text).split()[:_LONGEST_TEXT]
     for number, first in enumerate(said):
         verbs = _list_verbs(first)
         dated = _DATED.match(" ".join(said[number : number + 5]))
         for verb in verbs[:1] if dated else verbs:
-            told = " ".join([verb, *said[number + 1 : number + 5]])
+            # a sign, such as a star, says what it says alone: the next word begins a phrase of its own
+            told = " ".join([verb, *said[number + 1 : number + 5]]) if words(verb) else verb
             harm = find_harm_in_words(told) if pressed else find_harm_in_choice(told)
-            if harm is not None:
+            if harm is not None and not (verb in things and _is_name(said, number, told)):
                 return harm[0], f"{first!r} is said with it"
     return None
+
+
+def _is_name(said: Sequence[str], at: int, told: str) -> bool:
+    """Return whether a word that may be a deed or a thing is a thing where it stands: `the book`, `Book 3 of Skerry Point`; not
+    `Book 3 nights`. `told`: it and the words behind it.
+    """
+    if find_harm_in_choice(told) is not None:
+        return False  # a deed of links, too
+    known = at > 0 and said[at - 1].casefold() in DEFINITE
+    return known or _NUMBERED_THING.match(" ".join(said[at + 1 :])) is not None
+
+
+_NUMBERED_THING = re.compile(r"#?\d+(?:\.\d+)?(?:$|[.,;:)]|\s+of(?:$|\s+\D))")
+"""A number that counts nothing."""
 
 
 def _list_verbs(word: str) -> list[str]:

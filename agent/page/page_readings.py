@@ -10,11 +10,13 @@ from pathlib import Path
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Page
 
-from agent.page.page_changes import wait_for_change
+from agent.page.page_changes import wait_for_change, wait_for_timers
 from kb_schema.sentence_plans import fold
 
 SETTLED_S = 5.0
 """How long a page that is opened again may take to show all it shows."""
+ASKED_S = 1.0
+"""The longest time after the last key at which a script asks for suggestions."""
 QUIET_LOOKS = 3
 """Looks at a page, each when it changes or a quarter of a second later, that find the same text: it shows all."""
 _TEXT = "() => document.body ? document.body.innerText : ''"
@@ -46,6 +48,12 @@ async def wait_until_settled(page: Page) -> None:
         was, text = text, await read_page_text(page)
         same = same + 1 if text and text == was else 0
         await wait_for_change(page, left)
+
+
+async def wait_for_suggestions(page: Page) -> None:
+    """Wait until a page shows what it suggests for a text that was typed: scripts ask some time after the last key. Raises `PageGone`."""
+    await wait_for_timers(page, ASKED_S)
+    await wait_until_settled(page)
 
 
 async def read_until(page: Page, held: Callable[[str], bool]) -> bool:

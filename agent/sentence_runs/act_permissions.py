@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from agent.dangers.danger_addresses import find_danger_in_address
 from agent.dangers.danger_words import find_harm_in_words
@@ -22,10 +23,11 @@ from agent.locators.control_cards import NO_CARD, ControlCard
 from agent.locators.control_names import call_control, is_switch
 from agent.locators.page_index import IndexedElement
 from agent.sentences.sentence_words import SMALL, stem
+from kb_schema.determiners import DEFINITE
 from kb_schema.explorations import Danger
 from kb_schema.secret_fields import is_secret_name
 from kb_schema.sentence_plans import SentencePlan, fold, is_title_in, list_plain_words, stands_in
-from kb_schema.sentence_quotes import list_quotes
+from kb_schema.sentence_quotes import list_quotes, remove_quotes
 from kb_schema.text_similarity import words
 
 PRESSES = frozenset({"click", "double_click"})
@@ -281,7 +283,7 @@ class ActPermissions:
         number: int,
     ) -> ActJudgement:
         name = names[0] if names else ""
-        harm = _find_harm(element, names, around)
+        harm = _find_harm(element, names, around, list_things(self.sentence))
         if harm is not None:
             judged = self._ask(harm[1], harm[0], name)
             further = self._list_further(name, harm[0]) if judged.may else []
@@ -377,10 +379,23 @@ def _press_key(element: IndexedElement, url: str) -> tuple[str, str]:
     return fold(names[0] if names else element.near.before), url.partition("#")[0].partition("?")[0]
 
 
+def list_things(sentence: str) -> frozenset[str]:
+    """Return the words by which a sentence names things that are there already, in lower case.
+
+    >>> sorted(list_things('Put the book "The order" on your shelf, and book a room'))
+    ['book', 'shelf']
+    """
+    said = remove_quotes(sentence).casefold().split()
+    named = (word.strip(".,:;!?") for before, word in pairwise(said) if before in DEFINITE)
+    return frozenset(each for each in named if each.isalpha())
+
+
 def _find_harm(
-    element: IndexedElement, names: Sequence[str], around: PressSurroundings
+    element: IndexedElement, names: Sequence[str], around: PressSurroundings, things: AbstractSet[str]
 ) -> tuple[str, str] | None:
-    """Return the danger of a press and what shows it: its words, its address, or what is around it; None if nothing does."""
+    """Return the danger of a press and what shows it: its words, its address, or what is around it; None if nothing does. `things`: what
+    the sentence names.
+    """
     name = names[0] if names else ""
     for each in names:
         if (harm := find_harm_in_words(each)) is not None:
@@ -388,7 +403,7 @@ def _find_harm(
     href = element.attributes.get("href", "")
     if href and (danger := find_danger_in_address(href)) is not None:
         return danger[0], f"the address of {name!r} {danger[0].replace('_', ' ')} ({danger[1]})"
-    told = find_harm_around(name, around)
+    told = find_harm_around(name, around, things)
     return None if told is None else (told[0], f"{name!r} {told[0].replace('_', ' ')} ({told[1]})")
 
 

@@ -34,6 +34,7 @@ from agent.locators.page_outline import RefNames, list_alike, outline_page, tell
 from agent.locators.page_scan import scan_page
 from agent.locators.stable_selectors import choose_selectors
 from agent.page.errors import PageError, PageGone, ScriptFailed
+from agent.page.page_readings import wait_for_suggestions
 from agent.page.page_writes import watch_writes
 from agent.sentence_runs.act_permissions import (
     ACTIONS,
@@ -322,6 +323,8 @@ class SentenceRun:
             )
             if presses:
                 await wait_for_answer(session.page)
+            elif action == "fill" and element.role == "combobox":
+                await wait_for_suggestions(session.page)
         except (AgentError, PageError) as exc:
             return f"{action}: {exc}"
         value = f" {act.value!r}" if action in TYPED else ""

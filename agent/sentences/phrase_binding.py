@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agent.sentences.sentence_words import DETERMINERS, QUANTIFIERS, SMALL, split_verb, stem
+from agent.sentences.sentence_words import QUANTIFIERS, SMALL, split_verb, stem
 from agent.sentences.task_phrases import TaskPhrase
 from agent.sentences.value_texts import TaskInput, ValueText, read_value
 from agent.synthesis.utterances.utterance_words import UtteranceWord
+from kb_schema.determiners import DETERMINERS
 
 Values = dict[str, str | list[str]]
 

@@ -62,10 +62,6 @@ SMALL = frozenset(
     ]
 )
 """Words and marks that change nothing."""
-DETERMINERS = frozenset(
-    ["a", "an", "the", "my", "your", "our", "his", "her", "its", "their", "this", "that", "these", "those"]
-)
-"""Synthesis may name an input by one of them ("Update your {your}"), but no value is found by it."""
 NAMING = frozenset(["named", "called", "titled"])
 QUANTIFIERS = frozenset(
     [

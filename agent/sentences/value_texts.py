@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Literal
 
-from agent.sentences.sentence_words import DETERMINERS, SMALL, stem
+from agent.sentences.sentence_words import SMALL, stem
 from agent.synthesis.utterances.utterance_words import UtteranceWord
 from kb_schema.base import Model
+from kb_schema.determiners import DETERMINERS
 from kb_schema.io_specs import InputSpec
 
 Kind = Literal["quoted", "name", "word", "number", "date", "file", "email", "code"]
@@ -29,6 +30,7 @@ _LONGEST_OPTION = 3
 _GENERIC = frozenset(["new", "target", "row"])
 _DATE_NOTE = re.compile(r"MM/DD/YYYY|YYYY-MM-DD|DD\.MM\.YYYY")
 _UNTELLING = frozenset(map(stem, DETERMINERS))
+"""Synthesis may name an input by one of them ("Update your {your}"), but no value is found by it."""
 _YES = frozenset(["true", "false", "yes", "no", "on", "off"])
 
 

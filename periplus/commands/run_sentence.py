@@ -19,6 +19,7 @@ from agent.sentence_runs.sentence_variants import MOST, vary_sentence
 from agent.sentences.sentence_binding import BoundTask
 from kb_schema.run_records import RunResult
 from kb_schema.secret_fields import is_secret_name
+from kb_schema.workflows import AgentNode, AnyNode, walk
 from kb_store import Stores
 from periplus.commands.synthesis_output import WorkflowRequest, make_workflow
 from periplus.errors import UserError
@@ -182,12 +183,18 @@ def teach_sentence(
     made = make_workflow(console, traces, request)
     if made.failed:
         return ExitCode.FAILED
-    console.print(
-        f"the next run needs no model: periplus run {escape(options.sentence)!r}",
-        soft_wrap=True,
-        highlight=False,
-    )
+    workflow = None if made.result.lowered is None else made.result.lowered.workflow
+    told = describe_next_run(options.sentence, () if workflow is None else workflow.nodes)
+    console.print(escape(told), soft_wrap=True, highlight=False)
     return ExitCode.DONE
+
+
+def describe_next_run(sentence: str, nodes: tuple[AnyNode, ...]) -> str:
+    """Return whether the next run of a taught workflow needs a model: it does where the doings went different ways that nothing explains."""
+    goals = [each.goal for each in walk(nodes) if isinstance(each, AgentNode)]
+    if not goals:
+        return f"the next run needs no model: periplus run {sentence!r}"
+    return f"the next run asks a model or a person, as the doings differ: {'; '.join(goals)}"
 
 
 async def _plan_again(

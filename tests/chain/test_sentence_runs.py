@@ -620,3 +620,38 @@ async def test_a_button_of_a_dialog_that_is_called_like_the_one_that_opened_it_i
     done = await do(session, SENTENCE, PLAN, acts)
     assert (done.status, done.evidence) == (RunStatus.SUCCESS, "verified"), done
     assert [each["name"] for each in site.state()["boats"]] == ["Skua"]
+
+
+async def test_what_is_suggested_some_time_after_a_text_was_typed_is_shown_to_the_model(session, site):
+    async def berths(route):
+        await asyncio.sleep(0.4)
+        await route.fulfill(body="North")
+
+    await session.page.route("**/berths", berths)
+    await session.page.add_init_script(
+        """addEventListener("DOMContentLoaded", () => {
+          const form = document.querySelector("form");
+          if (!form || form.method !== "post") return;
+          form.insertAdjacentHTML("beforebegin", '<label>Berth <input role=combobox></label><div role=listbox></div>');
+          const [field, list] = document.querySelectorAll("[role=combobox], [role=listbox]");
+          let timer = 0;
+          field.addEventListener("input", () => {
+            clearTimeout(timer);
+            timer = setTimeout(async () => {
+              const option = document.createElement("div");
+              option.setAttribute("role", "option");
+              option.textContent = await (await fetch("/berths")).text();
+              option.onclick = () => { localStorage.berth = option.textContent; };
+              list.append(option);
+            }, 300);
+          });
+        })"""
+    )
+    plan = {**PLAN, "controls": [*PLAN["controls"], "Berth"], "entered": [*PLAN["entered"], "North"]}
+    choose = [
+        {"on": "Berth", "action": "fill", "value": "North"},
+        {"on": "North", "action": "click", "role": "option"},
+    ]
+    done = await do(session, f"{SENTENCE}, berth North", plan, [MOOR[0], *choose, *MOOR[1:]])
+    assert (done.status, done.evidence) == (RunStatus.SUCCESS, "verified"), done
+    assert await session.page.evaluate("localStorage.berth") == "North"

@@ -34,7 +34,10 @@ e9 button "like post" shows 5 @ after Ada
 e10 button "like post" shows 5 @ after Bo
 e13 clickable "All" @ after Ada
 e11 clickable "All" @ after All
-e12 clickable "Friends" checked"""
+e12 clickable "Friends" checked
+e15 clickable "G Engineering Intern Google Mountain View, CA"
+e16 button "save job" @ after Engineering Intern Google
+e17 clickable "LC Lisa Chang Class of 2026 How do you negotiate salary for a\N{HORIZONTAL ELLIPSIS}" @ after All"""
 
 
 @pytest.mark.parametrize(
@@ -51,11 +54,45 @@ e12 clickable "Friends" checked"""
         (ShownStep("click", "", ("Friends",), ("All",)), "e12"),
         (ShownStep("click", "", ("All",), ("All",)), "e11"),
         (ShownStep("click", "button", ("Save",)), None),
+        (ShownStep("click", "", ("How do you negotiate salary for a new grad offer?",)), "e17"),
+        (ShownStep("click", "", ("How do you become a teacher?",)), None),
     ],
     ids=lambda each: each.name if isinstance(each, ShownStep) else str(each),
 )
 def test_a_scripted_model_finds_a_control_by_what_the_outline_says(step, found):
     assert find_control(PAGE, step) == found
+
+
+def test_of_two_buttons_that_are_called_alike_it_takes_the_one_behind_the_field_that_it_filled():
+    page = (
+        'e1 textbox "Find"\ne2 button "Search"\ne3 searchbox "Books"\ne4 button "Search"\ne5 button "Search"'
+    )
+    step = ShownStep("click", "button", ("Search",))
+    assert find_control(page, step) == "e2"
+    assert find_control(page, step, last="e1") == "e2"
+    assert find_control(page, step, last="e3") == "e4"
+    assert find_control(page, step, last="e5") == "e2"
+
+
+def test_a_number_of_a_reference_is_no_value_of_the_sentence():
+    page = 'e27 textbox "Publisher" @ after Publisher\ne28 combobox "Publisher"'
+    assert find_control(page, ShownStep("fill", "combobox", ("Publisher",)), ("7", "Old Mill")) == "e28"
+
+
+def test_a_button_beside_a_title_is_not_that_title():
+    assert (
+        find_control(PAGE, ShownStep("click", "", ("Engineering Intern",)), ("Engineering Intern",)) == "e15"
+    )
+
+
+def test_of_controls_that_are_called_alike_it_takes_the_one_beside_a_text_or_most_plain_words_of_the_sentence():
+    page = """e1 button "open comments" @ after G Google Join our internship program
+e2 button "open comments" @ after M& McKinsey & Company Join our campus presentation at Stanford
+e3 button "open comments" @ after A Ada Stanford Club, a presentation"""
+    step = ShownStep("click", "button", ("open comments",))
+    assert find_control(page, step) == "e1"
+    assert find_control(page, step, (), ("mckinsey", "campus", "presentation", "stanford")) == "e2"
+    assert find_control(page, step, ("Ada",), ("mckinsey", "campus", "presentation", "stanford")) == "e3"
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from typing import Any, Literal, cast
 from agent.locators.control_names import call_control, has_letters
 from agent.locators.page_index import IndexedElement
 from kb_schema.page_snapshots import PageSnapshot
+from kb_schema.sentence_plans import list_plain_words
 from tests.support.model_policies import PAGE, page_of, wants_plan
 from tests.support.model_server import Answer, Asked
 from web_pages.stored_pages import StoredPage
@@ -37,6 +38,12 @@ STUBBORN = 2
 """Requests in which nothing was done after which a good model gives up."""
 SHORTEST_TITLE = 6
 """Characters of a title by which an entry with more words is found."""
+SHORTEST_CUT = 20
+"""The same of one of which the outline shows only the beginning."""
+CLICKABLE = "clickable"
+"""What an outline calls a control without a role."""
+PLAIN_WORD = 0.05
+"""What a plain word of the sentence beside a control counts; a text of the sentence is 1."""
 MISTAKES = 0.25
 """The share of answers in which a mediocre model makes a mistake."""
 
@@ -235,6 +242,8 @@ class DemonstratedModel:
     """Steps of the sentence that are done."""
     _told: int = 0
     """Acts that the run said were done, when it was last asked."""
+    _last: str = ""
+    """The control that was acted on last."""
     _sent: str = ""
     """What was answered last: `step`, `other`."""
     _stuck: int = 0
@@ -253,7 +262,7 @@ class DemonstratedModel:
             return Answer(tool={"kind": "give_up", "why": "I do not know how"})
         if wants_plan(asked):
             self._done = self._told = self._stuck = 0
-            self._sent, self._repeated = "", False
+            self._sent, self._last, self._repeated = "", "", False
             return Answer(tool=self._plan(job))
         self._note_progress(asked)
         return {"good": self._good, "mediocre": self._mediocre, "bad": self._bad}[self.policy](asked, job)
@@ -301,9 +310,10 @@ class DemonstratedModel:
         if self._stuck >= STUBBORN:
             return self._answer({"kind": "give_up", "why": "the control is not there, or may not be used"})
         step = job.steps[self._done]
-        found = find_control(page_of(asked), step, _named(job))
+        found = _find(asked, job, step, self._last)
         if found is None:
             self._sent = "step"
+        self._last = found or self._last
         act = {"kind": "act", "element": found or "e9999", "action": step.action}
         if step.value is not None:
             act["value"] = step.value
@@ -314,7 +324,7 @@ class DemonstratedModel:
         finished = self._done >= len(job.steps)
         if finished and not self._repeated and job.steps:
             self._repeated = True
-            last = find_control(page_of(asked), job.steps[-1], _named(job))
+            last = _find(asked, job, job.steps[-1])
             if last is not None:
                 return self._answer({"kind": "act", "element": last, "action": job.steps[-1].action})
         if self._dice.random() >= MISTAKES:
@@ -331,7 +341,7 @@ class DemonstratedModel:
         act: dict[str, Any] = {"kind": "act", "element": "e9999", "action": "click"}
         if drawn == "value" and step is not None and step.value is not None:
             act |= {
-                "element": find_control(page_of(asked), step, _named(job)) or "e9999",
+                "element": _find(asked, job, step) or "e9999",
                 "action": step.action,
                 "value": "Lorem ipsum",
             }
@@ -356,26 +366,36 @@ class DemonstratedModel:
         return Answer(tool=dict(act))
 
 
-def _named(job: KnownJob) -> list[str]:
-    return [*job.plan["shown_when_done"], *job.plan["gone_when_done"], *job.plan["entered"], *job.told]
+def _find(asked: Asked, job: KnownJob, step: ShownStep, last: str = "") -> str | None:
+    plan = job.plan
+    named = [*plan["shown_when_done"], *plan["gone_when_done"], *plan["entered"], *job.told]
+    return find_control(page_of(asked), step, named, list_plain_words(job.sentence), last)
 
 
-def find_control(page: str, step: ShownStep, named: Sequence[str] = ()) -> str | None:
+def find_control(
+    page: str, step: ShownStep, named: Sequence[str] = (), plain: Sequence[str] = (), last: str = ""
+) -> str | None:
     """Return the reference of the control that a step means in an outline; None if none is called so.
 
-    `named`: texts of the sentence; of controls that are called alike, the one beside such a text is meant.
+    `named`: texts of the sentence; of controls that are called alike, the one beside such a text is meant. `plain`: its other words; of
+    controls that are as good otherwise, the one beside most of them. `last`: the control that was acted on last; of those that are still as
+    good, the first one behind it.
     """
-    best, found = 0.0, None
+    best, found, before, passed = 0.0, None, True, False
     for line in page.splitlines():
         control = _CONTROL.match(line)
         if control is None:
             continue
         score = _rate(step, control[2], control[3] or "", control[4])
-        score += bool(score) and sum(_fold(each) in _fold(line) for each in named)
-        beside = _fold(line.partition(" @ after ")[2])
+        shown = _fold(line.strip().partition(" ")[2])  # without the reference: `e27` is no 7
+        score += bool(score) and sum(_fold(each) in shown for each in named)
+        beside = shown.partition(" @ after ")[2]
         score += 0.5 * (bool(score) and any(each and beside.startswith(_fold(each)) for each in named))
-        if score > best:
-            best, found = score, control[1]
+        said = set(re.findall(r"\w+", shown))
+        score += PLAIN_WORD * (bool(score) and sum(each in said for each in plain))
+        if score > best or (score and score == best and before and passed):
+            best, found, before = score, control[1], not passed
+        passed = passed or control[1] == last
     return found
 
 
@@ -394,7 +414,7 @@ def _rate(step: ShownStep, role: str, name: str, rest: str) -> float:
         default=0.0,
     )
     called = max(called, 0.0)
-    if not called and not (in_row and (role == step.role or not step.role)):
+    if not called and not (in_row and role == (step.role or CLICKABLE)):
         return 0.0
     kind = 1.0 if role == step.role else 0.0 if step.role else 0.3
     return 4.0 * called + 2.0 * in_row + kind
@@ -405,7 +425,10 @@ def _alike(said: str, name: str) -> float:
     cut = said.rstrip("\N{HORIZONTAL ELLIPSIS}")
     if said == name or (cut != said and name.startswith(cut)):
         return 1.0
-    return 0.5 if len(name) >= SHORTEST_TITLE and name in said else 0.0
+    if len(name) >= SHORTEST_TITLE and name in said:
+        return 0.5
+    shown = (cut[at:] for at in range(1, len(cut) - SHORTEST_CUT + 1) if cut[at - 1] == " ")
+    return 0.5 if cut != said and any(map(name.startswith, shown)) else 0.0
 
 
 def _fold(text: str) -> str:

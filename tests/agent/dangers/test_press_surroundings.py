@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from agent.dangers.danger_words import find_danger_in_words, normalize_text
+from agent.dangers.danger_words import (
+    find_danger_in_words,
+    find_harm_in_words,
+    load_danger_words,
+    normalize_text,
+)
 from agent.dangers.press_surroundings import PressSurroundings, find_harm_around, list_meant_options
 
 ASKING = {
@@ -57,6 +62,50 @@ def test_the_day_on_which_something_was_done_is_no_deed_of_the_button_beside_it(
         "Publish: May 01, 2022",
     ):
         assert find_harm_around("Edit Metadata", PressSurroundings(layers=told)) is not None, told
+
+
+ONLY_PRESSED = sorted(
+    said
+    for phrases in load_danger_words().languages["en"].pressed.values()
+    for each in phrases
+    if (said := each.strip("^")).isalpha() and find_harm_in_words(f"{said} 3") is not None
+    if find_danger_in_words(said, pressed=False) is None
+)
+"""English words that say a deed of a button, and none of a link."""
+
+
+@pytest.mark.parametrize("word", ONLY_PRESSED)
+def test_a_word_by_which_the_sentence_names_a_thing_is_that_thing_where_it_has_a_number_or_an_article(word):
+    for told in (
+        f"Details Knots {word.title()} 3 of Skerry Point Language: English",
+        f"{word.title()} 17",
+        f"Knots \ue006 {word.title()} 2 of",
+        f"Where is the {word} kept",
+    ):
+        dialog = PressSurroundings(dialog=told)
+        assert find_harm_around("Add to list", dialog) is not None, told
+        assert find_harm_around("Add to list", dialog, {word}) is None, told
+
+
+@pytest.mark.parametrize("word", ONLY_PRESSED)
+def test_such_a_word_is_a_deed_where_it_counts_things_asks_or_is_agreed_to_and_another_deed_stays_one(word):
+    def find(name: str, told: str):
+        return find_harm_around(name, PressSurroundings(dialog=told), {word})
+
+    assert find("Add to list", f"{word.title()} 3 nights") is not None
+    assert find("Add to list", f"{word.title()} 3 of 5 rooms") is not None
+    assert find("Add to list", f"You are about to {word} a thing") is not None
+    assert find("Add to list", f"You {word} an item") is not None
+    assert find("Add to list", f"{word.title()} 17?") is not None
+    assert find("OK", f"{word.title()} 17") is not None
+    other = "purchase" if word != "purchase" else "donate"
+    assert find("Add to list", f"{other.title()} the {word}") is not None
+    assert find("Add to list", f"The {word} 17 will be deleted permanently") is not None
+
+
+def test_a_word_that_deletes_by_a_link_is_a_deed_wherever_it_stands():
+    for told in ("Delete 17", "Delete 3 of Skerry Point"):
+        assert find_harm_around("Add to list", PressSurroundings(dialog=told), {"delete"}) is not None
 
 
 READ_SO = [

@@ -252,6 +252,18 @@ def test_harmless_surroundings_ask_nothing(around):
     assert ActPermissions(SENTENCE, PLAN).judge(control("Save"), "click", None, PAGE, around).may
 
 
+def test_a_dialog_that_calls_by_a_name_what_the_sentence_calls_so_asks_nothing():
+    plan = SentencePlan(name="put on shelf", controls=("Add to shelf", "Summer holidays"))
+    around = PressSurroundings(dialog="Book Details Fog Signals Book 3 of Language: English")
+
+    def judge(sentence: str):
+        return ActPermissions(sentence, plan).judge(control("Add to shelf"), "click", None, PAGE, around)
+
+    assert judge('Put the book "Fog Signals" on the shelf "Summer holidays"').may
+    assert judge('Put "the book" on the shelf "Summer holidays"').allow == "pays"
+    assert judge('Book a room, and put it on the shelf "Summer holidays"').allow == "pays"
+
+
 @pytest.mark.parametrize("label", ["Cancel", "Close", "Back", "No, keep it"])
 def test_what_leaves_a_dialog_that_deletes_does_no_harm(label):
     asking = PressSurroundings(dialog="Delete your account?")
