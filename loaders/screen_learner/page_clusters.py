@@ -38,10 +38,10 @@ SAME_TOOLS = 0.7
 """The share of common fields, columns and buttons from which two names are of one kind."""
 SAME_BUILD = 0.7
 """The same for the nesting of elements."""
-LEAST_BRANCH = 4
+LEAST_BRANCH = 3
 """So many addresses below two names end in the same words that say no deed, if the names are those of things of one kind."""
 SAME_BRANCHES = 0.5
-"""The share of these addresses, of the name with fewer of them, and of those of both the share whose pages are alike."""
+"""The share of these addresses whose pages are alike."""
 SAME_BRANCH = 0.9
 """The same for all features, if one page is deeper in the same tree: folders, categories."""
 SAME_LOOK = 0.95
@@ -543,7 +543,12 @@ def _stand_for_another(
         pairs = [(looks[a], looks[b]) for a in one[rest][:3] for b in other[rest][:3]]
         if not any(
             (_same_kind(first, second) and not (by_id and _say_another_thing(first, second)))
-            or (family and first.asked == second.asked and _offer_the_same(first, second))
+            or (
+                family
+                and first.asked == second.asked
+                and not _are_two_entries(first, second)
+                and _offer_the_same(first, second)
+            )
             for first, second in pairs
         ):
             return False
@@ -560,7 +565,7 @@ def _are_branches_of_one_kind(
     """
     first, second = ({rest for rest in each if _says_a_part(rest)} for each in (one, other))
     shared = first & second
-    if len(shared) < max(LEAST_BRANCH, SAME_BRANCHES * min(len(first), len(second))):
+    if len(shared) < LEAST_BRANCH:
         return False
     alike = sum(
         any(_have_one_use(looks[a], looks[b]) for a in one[rest][:3] for b in other[rest][:3])
@@ -578,8 +583,13 @@ def _say_another_thing(one: _PageVariant, other: _PageVariant) -> bool:
     return bool(one.called - other.called) and bool(other.called - one.called)
 
 
+def _are_two_entries(one: _PageVariant, other: _PageVariant) -> bool:
+    """Return whether menus lead to two pages that are called differently: they are no articles of one kind."""
+    return one.in_menu and other.in_menu and one.called != other.called
+
+
 def _same_kind(one: _PageVariant, other: _PageVariant) -> bool:
-    if one.error != other.error or (one.in_menu and other.in_menu and one.called != other.called):
+    if one.error != other.error or _are_two_entries(one, other):
         return False
     if one.in_menu is not other.in_menu and one.called != other.called and not _has_own_tools(one, other):
         return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from agent.exploration.website_exploration import explore
 from agent.redaction import Secrets
 from kb_schema.exploration_folder import ExplorationFolder
-from periplus.exploration.sign_in_methods import _secrets_of
+from periplus.exploration.sign_in_requests import collect_secrets
 from tests.agent.exploration.small_site import small_site
 
 PASSWORD = "Secret-Pw-77123"
@@ -30,5 +30,5 @@ async def test_a_password_that_every_page_repeats_is_not_kept(browser, tmp_path)
 
 
 def test_of_a_form_the_inputs_that_are_called_so_are_secret_else_all():
-    assert _secrets_of({"email": "ann@example.com", "password": PASSWORD}).values == {PASSWORD}
-    assert _secrets_of({"who": "ann@example.com", "what": PASSWORD}).values == {"ann@example.com", PASSWORD}
+    assert collect_secrets({"email": "ann@example.com", "password": PASSWORD}).values == {PASSWORD}
+    assert collect_secrets({"who": "ann@example.com", "what": PASSWORD}).values == {"ann@example.com", PASSWORD}
