@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from urllib.parse import quote, quote_plus
 
-from agent.secret_disguises import SecretDisguises
+from agent.secret_disguises import Edges, SecretDisguises
 from kb_schema.templates import as_text, css_string, xpath_literal
 
 REDACTED = "•••"
@@ -24,6 +24,10 @@ SHORTEST = 3
 """Shorter secrets are not redacted: they would remove ordinary words."""
 SHORTEST_CUT = 4
 """Characters of a secret that are removed at a point where a text was truncated."""
+SHORTEST_CUT_TEXT = 32
+"""Characters from which on a text may have been cut at its end without an ellipsis: scripts and messages cut at 40 and more."""
+NEAR_CUT = 400
+"""Characters beside an ellipsis in which a part of a disguised secret is searched."""
 SHORTEST_BASE64 = 8
 """Characters of base64 that are searched inside longer base64: shorter ones match by chance."""
 LONG = 5_000
@@ -45,7 +49,7 @@ _SAFE = (
 """Characters that each way of percent-encoding leaves unchanged."""
 _APOSTROPHES = ("'", "&#x27;", "&#39;", "&apos;")
 _QUOTES = ('"', "&quot;", "&#34;")
-_CUT = re.compile(r"(…|\.\.\.)")
+_CUT = re.compile(r"(…|\.\.\.|\\u2026|&hellip;)")
 
 
 class Secrets:
@@ -126,15 +130,30 @@ class Secrets:
         for secret in self._spelt:
             if secret in text:
                 text = text.replace(secret, REDACTED)
-        text = self._without_cuts(text) if "…" in text or "..." in text else text
+        text = self._without_cuts(text) if _CUT.search(text) else text
         if not self.disguised:
             return text
         if len(text) < LONG:
-            return self.disguises.cut_from(text, REDACTED)
+            return self._undisguised(text)
         if text not in self._clean:
-            text = self.disguises.cut_from(text, REDACTED)
+            text = self._undisguised(text)
             self._clean.append(text)
         return text
+
+    def _undisguised(self, text: str) -> str:
+        """Return a text without disguises, and without their parts beside an ellipsis and at the end of a long text."""
+        text = self.disguises.cut_from(text, REDACTED)
+        if not self.disguises or (len(text) < SHORTEST_CUT_TEXT and not _CUT.search(text)):
+            return text
+        pieces = _CUT.split(text)
+        for index in range(0, len(pieces), 2):  # the odd pieces are the ellipses
+            if index > 0:
+                near, far = pieces[index][:NEAR_CUT], pieces[index][NEAR_CUT:]
+                pieces[index] = self.disguises.cut_parts_from(near, REDACTED, Edges(head=True)) + far
+            if index + 1 < len(pieces) or len(text) >= SHORTEST_CUT_TEXT:
+                far, near = pieces[index][:-NEAR_CUT], pieces[index][-NEAR_CUT:]
+                pieces[index] = far + self.disguises.cut_parts_from(near, REDACTED, Edges(tail=True))
+        return "".join(pieces)
 
     def _without_cuts(self, text: str) -> str:
         """Remove the rest of a secret where the text was truncated before."""

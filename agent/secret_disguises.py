@@ -2,7 +2,8 @@
 
 A text is compared in normalised form: escapes decoded, markup removed or kept, white space and punctuation removed,
 case folded. A secret is searched forwards, backwards, and in the encodings of `_encodings`. Not found are hashes,
-ciphers, drawings, look-alike letters, and a secret in parts with other words between them.
+ciphers, drawings, look-alike letters, and a secret in parts with other words between them. At an edge where a text was
+cut (`Edges`), the beginning or the end of a secret counts as the secret.
 """
 
 from __future__ import annotations
@@ -35,6 +36,16 @@ LONG = 1_000
 """Characters from which on a text is normalised in pieces, ASCII and others."""
 LEAST_ENCODED = 8
 """Characters of base64 that have `SHORTEST` bytes: fewer have no secret whose disguises are searched."""
+SHORTEST_CUT = 6
+"""Characters of a secret, in each of its forms, that are searched where a text was cut."""
+MOST_JUNK = 8
+"""Letters and digits of an escape that was cut itself, between a secret and the edge."""
+MOST_HALF_DECODED = 2
+"""Characters that the last, cut group of base64 is decoded to."""
+LONGEST_TAG = 200
+"""Characters of a tag that was cut at an edge."""
+NEAR = 16
+"""Characters at an edge in which such an escape begins."""
 WITHHELD = "••• (withheld: it repeats a secret in a form that cannot be cut out)"
 
 _MARKUP = re.compile(r"<!--(?:.*?-->|.*\Z)|<[a-zA-Z/!?](?:[^>\"']++|\"[^\"]*+\"|'[^']*+')*+>?", re.DOTALL)
@@ -71,6 +82,10 @@ _HEXADECIMAL = bytes(ord("h") if chr(each) in "0123456789abcdefABCDEF" else ord(
 _HEXADECIMAL_RUN = re.compile(rb"hhhhhhhhhhhhhhhhh*+")
 """At least eight bytes. It begins with fixed letters, so that `re` skips all others at once."""
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
+_HEAD_RUN = re.compile(r"[^A-Za-z0-9+/_-]*[A-Za-z0-9+/_-]{8,}={0,2}")
+_TAIL_RUN = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{8,}={0,2}[^A-Za-z0-9+/_-]*\Z")
+_TAG_BEGINNING = re.compile(r"<[^<>]*\Z")
+_TAG_END = re.compile(r"[^<>]{0,200}>")
 _INNER_MARKUP = re.compile(r"<[a-zA-Z/!?-][^<>]*+>")
 _PRINTABLE = re.compile(
     rb"(?:[\t\n\r\x20-\x7e]\x00?|[\xc2-\xf4][\x80-\xbf]{1,3}){6,}+|(?:\x00[\x20-\x7e]){6,}+"
@@ -90,6 +105,14 @@ _Spans: TypeAlias = list[tuple[int, int]]
 """For each character of a decoded text, the start and the end of its source."""
 
 
+@dataclass(frozen=True, slots=True)
+class Edges:
+    """Where a text may have been cut off: at its head, at its tail."""
+
+    head: bool = False
+    tail: bool = False
+
+
 @dataclass(slots=True)
 class _Budget:
     left: int
@@ -100,9 +123,20 @@ class SecretDisguises:
     """The disguises of some secrets."""
 
     def __init__(self, values: Iterable[str]) -> None:
-        self.forms = tuple(sorted({form for value in values for form in _needles(value)}))
+        least = dict[str, int]()
+        for value in values:
+            for form in _needles(value):
+                least[form] = min(_least_of(form, value), least.get(form, len(form)))
+        self.forms = tuple(sorted(least))
         """The normalised forms that are searched."""
         self._needles = AhoCorasick(self.forms, matchkind=MatchKind.LeftmostLongest) if self.forms else None
+        begun = dict[str, list[str]]()
+        for form in self.forms:
+            begun.setdefault(form[: least[form]], []).append(form)
+        self._begun = tuple(begun.values())
+        """The forms with the same beginning, by the number of that beginning. As each form is searched backwards as well, the
+        beginnings of a text read backwards are the ends of the forms."""
+        self._beginnings = AhoCorasick(list(begun), matchkind=MatchKind.Standard) if begun else None
 
     def __bool__(self) -> bool:
         return self._needles is not None
@@ -119,6 +153,20 @@ class SecretDisguises:
             if not self.found_in(text):
                 return text
             spans = self._locate(text)
+            if not spans:
+                break
+            text = _replace(text, spans, mark)
+        return WITHHELD
+
+    def cut_parts_from(self, text: str, mark: str, edges: Edges) -> str:
+        """Return a text with `mark` for the part of a disguise that is left at an edge; `WITHHELD` if one remains.
+
+        `text` is what is near the edges: all of it is read.
+        """
+        for _ in range(MOST_CUTS):
+            if not self._has_part(text, edges, MOST_BASE64):
+                return text
+            spans = self._locate_part(text, edges)
             if not spans:
                 break
             text = _replace(text, spans, mark)
@@ -156,13 +204,91 @@ class SecretDisguises:
     def _locate_spelt(self, view: str, spans: _Spans) -> _Spans:
         if self._needles is None or not self._hit(_normalise(view)):
             return []
-        pieces, places = list[str](), list[tuple[int, int]]()
-        for character, span in zip(view, spans, strict=True):
-            if plain := _normalise(character):
-                pieces.append(plain)
-                places += [span] * len(plain)
-        matches = self._needles.find_matches_as_indexes("".join(pieces))
+        normalised = "".join(map(_normalise, view))
+        places = _place(view, spans)
+        matches = self._needles.find_matches_as_indexes(normalised)
         return [places[at] for _, start, end in matches for at in range(start, end)]
+
+    def _has_part(self, text: str, edges: Edges, depth: int, junk: int = 0) -> bool:
+        if self._beginnings is None or len(text) < SHORTEST_CUT:
+            return False
+        for view, _, last in _views(text, None):
+            if any(self._find_at_edge(part, edges, junk) for part, _ in _without_cut_tags(view, edges)):
+                return True
+            if last and depth and self._list_cut_runs(view, edges, depth):
+                return True
+        return False
+
+    def _locate_part(self, text: str, edges: Edges) -> _Spans:
+        for view, spans, last in _views(text, [(at, at + 1) for at in range(len(text))]):
+            for part, before in _without_cut_tags(view, edges):
+                if spans and (found := self._find_at_edge(part, edges)):
+                    places = _place(part, spans[before : before + len(part)])
+                    return [places[at] for at in found if at < len(places)]
+            if spans and last and (runs := self._list_cut_runs(view, edges, MOST_BASE64)):
+                return [(spans[run.start()][0], spans[run.end() - 1][1]) for run in runs]
+        return []
+
+    def _list_cut_runs(self, view: str, edges: Edges, depth: int) -> list[re.Match[str]]:
+        """Return the runs at the edges that are a part of an encoded secret."""
+        return [
+            run
+            for run, edge in _list_edge_runs(view, edges)
+            if any(
+                self._has_part(each, edge, depth - 1, MOST_HALF_DECODED)
+                for start in range(1 + edge.head)  # hexadecimal may begin with half a byte
+                for each in _decode_runs(run[0][start:])
+            )
+        ]
+
+    def _find_at_edge(self, view: str, edges: Edges, junk: int = 0) -> range | None:
+        """Return which letters and digits of a text are a part of a secret that was cut at its tail, or at its head."""
+        normalised = _normalise(view)
+        if edges.tail:
+            more = MOST_JUNK if any(each in view[-NEAR:] for each in "%\\&") else junk
+            if (start := self._find_beginning(normalised, more)) is not None:
+                return range(start, len(normalised))
+        if edges.head and (start := self._find_beginning(normalised[::-1], MOST_JUNK)) is not None:
+            return range(len(normalised) - start)
+        return None
+
+    def _find_beginning(self, normalised: str, junk: int) -> int | None:
+        """Return where the beginning of a form begins that goes on until the end, or until `junk` characters before it."""
+        if self._beginnings is None:
+            return None
+        starts = [
+            start
+            for number, start, _ in self._beginnings.find_matches_as_indexes(normalised, overlapping=True)
+            if any(
+                form.startswith(normalised[start : len(normalised) - junk]) for form in self._begun[number]
+            )
+        ]
+        return min(starts, default=None)
+
+
+def _list_edge_runs(view: str, edges: Edges) -> Iterator[tuple[re.Match[str], Edges]]:
+    """Yield the runs of letters that an encoding may have at the edges of a text, each with its edge."""
+    if edges.head and (run := _HEAD_RUN.match(view)):
+        yield run, Edges(head=True)
+    if edges.tail and (run := _TAIL_RUN.search(view)):
+        yield run, Edges(tail=True)
+
+
+def _place(view: str, spans: _Spans) -> _Spans:
+    """Return the place of the source of each letter and digit of a text."""
+    return [span for character, span in zip(view, spans, strict=True) for _ in _normalise(character)]
+
+
+def _without_cut_tags(view: str, edges: Edges) -> Iterator[tuple[str, int]]:
+    """Yield a text with cut edges, and without the part of a tag that is left there, each with where it begins."""
+    yield view, 0
+    start, end = 0, len(view)
+    if edges.head and (tag := _TAG_END.match(view)):
+        start = tag.end()
+    if edges.tail and (tag := _TAG_BEGINNING.search(view, max(start, len(view) - LONGEST_TAG))):
+        end = tag.start()
+    if (start, end) != (0, len(view)):
+        yield view[start:end], start
 
 
 def _replace(text: str, spans: _Spans, mark: str) -> str:
@@ -313,6 +439,11 @@ def _list_printable(data: bytes) -> Iterator[bytes]:
     for run in _MAYBE_PRINTABLE.finditer(merged):
         start, end = run.span()
         yield from _PRINTABLE.findall(data, start - (start > 0 and data[start - 1] == 0), end)
+
+
+def _least_of(form: str, secret: str) -> int:
+    """Return how many characters of a form are searched where a text was cut: those of `SHORTEST_CUT` characters of the secret."""
+    return min(len(form), max(SHORTEST_CUT, (SHORTEST_CUT - 1) * len(form) // len(secret) + 1))
 
 
 def _needles(secret: str) -> Iterator[str]:

@@ -271,3 +271,19 @@ def test_compose_has_no_password_of_its_own() -> None:
     assert secrets
     assert [name for name, how, word in secrets if how in ("", ":-") and word] == []
     assert ("PERIPLUS_API_KEY", ":?", "set it in .env") in secrets
+
+
+def test_messages_cut_what_they_quote_by_excerpt() -> None:
+    """Redaction sees by the ellipsis that a text was cut, perhaps in the middle of a secret (decision 228)."""
+    cut = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for package in ("agent", "web_pages")
+        for path in sorted((ROOT / package).rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FormattedValue)
+        and node.conversion == ord("r")
+        and isinstance(node.value, ast.Subscript)
+        and isinstance(node.value.slice, ast.Slice)
+        and node.value.slice.lower is None
+    ]
+    assert not cut, "use kb_schema.excerpts.excerpt"

@@ -14,6 +14,7 @@ from agent.healing.fingerprint_search import FingerprintCandidate, FingerprintMa
 from agent.healing.recorded_words import read_same_words, read_words
 from agent.locators.page_fingerprints import PageFingerprints
 from agent.locators.page_index import PageIndex, RegionKind
+from kb_schema.excerpts import excerpt
 from kb_schema.fingerprints import Fingerprint
 from kb_schema.text_similarity import is_destructive, words
 
@@ -34,7 +35,7 @@ def find_among_fellows(index: PageIndex, recorded: Fingerprint) -> FingerprintMa
         if is_same_kind(recorded, each) and words(read_same_words(recorded, each) or "") == words(ours)
     ]
     if len(found) != 1:
-        return _not_found(f"{len(found)} elements are called {ours[:60]!r}", found)
+        return _not_found(f"{len(found)} elements are called {excerpt(ours, 60)!r}", found)
     (best,) = found
     if best.judgement.contradictions:
         return _not_found("; ".join(best.judgement.contradictions), found)
@@ -42,7 +43,9 @@ def find_among_fellows(index: PageIndex, recorded: Fingerprint) -> FingerprintMa
     fellows = {words(name) for name in recorded.neighbours if words(name)} - {words(ours)}
     if not _are_enough(fellows & there, fellows, destroys=any(map(is_destructive, recorded.words))):
         return _not_found("its neighbours are not on the page", found)
-    reason = f"the only one called {ours[:60]!r}, and {len(fellows & there)} of its neighbours are there"
+    reason = (
+        f"the only one called {excerpt(ours, 60)!r}, and {len(fellows & there)} of its neighbours are there"
+    )
     return FingerprintMatch(SearchOutcome.FOUND, best, (), reason, 1.0)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from kb_schema.excerpts import excerpt
 from kb_schema.fingerprint_similarity import Similarity, similarity
 from kb_schema.fingerprints import Fingerprint
 from kb_schema.text_similarity import is_destructive, meaning_likeness, meanings, words_likeness
@@ -264,9 +265,9 @@ def describe_verb_conflict(name: str, other: str) -> str | None:
     """Why a control of the other name does something else; None if it may do the same."""
     ours, theirs = meanings(name), meanings(other)
     if ours and theirs and not ours & theirs:
-        return f"{other[:60]!r} does something else than {name[:60]!r}"
+        return f"{excerpt(other, 60)!r} does something else than {excerpt(name, 60)!r}"
     if is_destructive(other) and not is_destructive(name) and not ours & theirs:
-        return f"{other[:60]!r} destroys, {name[:60]!r} did not"
+        return f"{excerpt(other, 60)!r} destroys, {excerpt(name, 60)!r} did not"
     return None
 
 
@@ -288,7 +289,7 @@ def _another_place(
         not seen.twins or alone
     ) and strong >= 2:  # id and name of a field outside of rows: the key may be the page's title
         return None
-    return f"{known.key[0][:60]!r} is not beside it"
+    return f"{excerpt(known.key[0], 60)!r} is not beside it"
 
 
 def _beside(key: str, seen: Fingerprint) -> bool:
@@ -314,7 +315,7 @@ def _a_neighbour(
     """It has the name of a former neighbour, so it is that neighbour."""
     if not seen.name or seen.name == known.name or seen.name not in known.neighbours:
         return None
-    return f"{seen.name[:60]!r} stood beside it"
+    return f"{excerpt(seen.name, 60)!r} stood beside it"
 
 
 CONTRADICTIONS: tuple[ContradictionRule, ...] = (_another_kind, _another_verb, _another_place, _a_neighbour)

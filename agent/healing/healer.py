@@ -44,6 +44,7 @@ from agent.page.guarded_input import act_pointing
 from agent.page.page_actions import act_on_element
 from agent.telemetry import traced
 from kb_schema.conditions import BaseCondition, UrlContains, UrlMatches
+from kb_schema.excerpts import excerpt
 from kb_schema.fingerprints import Fingerprint
 from kb_schema.probes import ConditionScope, ProbeFacts, VerdictStatus
 from kb_schema.selectors import Selector
@@ -528,4 +529,4 @@ def find_link_conflict(seen: Fingerprint, page_url: str, meant: IntendedElement)
 def _describe_candidate(candidate: FingerprintCandidate) -> str:
     seen = candidate.seen
     where = next(iter(seen.key or seen.row), seen.heading) or ""
-    return f"{seen.role or seen.tag} {(seen.name or seen.text or '')[:60]!r}{f' beside {where[:40]!r}' if where else ''}"
+    return f"{seen.role or seen.tag} {excerpt(seen.name or seen.text or '', 60)!r}{f' beside {excerpt(where, 40)!r}' if where else ''}"

@@ -22,6 +22,7 @@ from agent.healing.fingerprint_comparison import (
     read_link_target,
 )
 from agent.locators.page_index import PageIndex
+from kb_schema.excerpts import excerpt
 from kb_schema.explorations import Danger
 from kb_schema.fingerprints import Fingerprint
 from kb_schema.text_similarity import SMALL_WORDS, are_opposite, is_destructive, meanings, undoes, words
@@ -121,7 +122,7 @@ def _list_identifier_harms(called: str, theirs: str) -> Iterator[str]:
     if not ANY_ACT.isdisjoint(words(called)):
         return
     if are_opposite(called, theirs):
-        yield f"{theirs[:60]!r} is the opposite of {called[:60]!r}"
+        yield f"{excerpt(theirs, 60)!r} is the opposite of {excerpt(called, 60)!r}"
     acts = _list_acts(called)
     if (acts or find_danger_in_words(called, pressed=True)) and not acts & _list_acts(theirs):
         yield from list_harms(called, theirs)
@@ -172,7 +173,7 @@ def _are_equal(ours: str, theirs: str) -> bool:
 
 
 def _describe(known: Fingerprint, said: str) -> str:
-    return f"{known.role or known.tag or 'element'} {said[:60]!r}"
+    return f"{known.role or known.tag or 'element'} {excerpt(said, 60)!r}"
 
 
 def find_harm(known: Fingerprint, seen: Fingerprint) -> str | None:
@@ -188,19 +189,19 @@ def find_harm(known: Fingerprint, seen: Fingerprint) -> str | None:
 def list_harms(ours: str, theirs: str) -> Iterator[str]:
     """Yield why pressing a control that is called `theirs` would be the opposite of `ours`, or more harmful."""
     if is_destructive(theirs) and not is_destructive(ours) and not meanings(ours) & meanings(theirs):
-        yield f"{theirs[:60]!r} destroys, {ours[:60]!r} did not"
+        yield f"{excerpt(theirs, 60)!r} destroys, {excerpt(ours, 60)!r} did not"
     if _destroys_more(ours, theirs):
-        yield f"{theirs[:60]!r} names something that {ours[:60]!r} did not"
+        yield f"{excerpt(theirs, 60)!r} names something that {excerpt(ours, 60)!r} did not"
     if are_opposite(ours, theirs) or (undoes(theirs) and not undoes(ours)):
-        yield f"{theirs[:60]!r} is the opposite of {ours[:60]!r}"
+        yield f"{excerpt(theirs, 60)!r} is the opposite of {excerpt(ours, 60)!r}"
     mine, its = (find_danger_in_words(each, pressed=True) for each in (ours, theirs))
     harm, least = (0 if each is None else _HARM.get(each[0], 0) for each in (its, mine))
     another = mine is not None and its is not None and mine[0] != its[0]
     if its is not None and (harm > max(1, least) or (another and harm >= max(2, least))):
-        yield f"{theirs[:60]!r} {its[0].replace('_', ' ')}"
+        yield f"{excerpt(theirs, 60)!r} {its[0].replace('_', ' ')}"
     mine, its = (find_danger_in_words(each, pressed=False) for each in (ours, theirs))
     if mine is not None and its is not None and mine != its and not {mine[0], its[0]} <= _SYNONYMS:
-        yield f"{theirs[:60]!r} may be the opposite"
+        yield f"{excerpt(theirs, 60)!r} may be the opposite"
 
 
 def _destroys_more(ours: str, theirs: str) -> bool:
@@ -222,7 +223,7 @@ def list_other_acts(ours: str, theirs: str) -> Iterator[str]:
         yield conflict
     acts, others = _list_acts(ours), _list_acts(theirs)
     if acts - others and others - acts:
-        yield f"{theirs[:60]!r} does something else than {ours[:60]!r}"
+        yield f"{excerpt(theirs, 60)!r} does something else than {excerpt(ours, 60)!r}"
 
 
 def _list_acts(text: str) -> frozenset[int]:

@@ -33,6 +33,7 @@ from agent.page import actionability_gate, in_page_library
 from agent.page.errors import GateFailed
 from agent.playwright_locators.expression_candidates import list_locator_candidates as expressions
 from agent.playwright_locators.locator_proof import select_proven_expression, to_locator
+from kb_schema.excerpts import excerpt
 from kb_schema.fingerprints import Fingerprint
 from kb_schema.locator_expressions import Expression, to_source
 from kb_schema.selectors import Selector
@@ -279,7 +280,7 @@ def _describe_nearest(heard: TargetDecision, *, expecting: bool) -> NearestCandi
 
 
 def _called(seen: Fingerprint) -> str:
-    return f"{seen.role or seen.tag or 'element'} {(seen.words[0] if seen.words else '')[:60]!r}"
+    return f"{seen.role or seen.tag or 'element'} {excerpt(seen.words[0] if seen.words else '', 60)!r}"
 
 
 # -- how it is written down ----------------------------------------------------------------------------

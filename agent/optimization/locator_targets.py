@@ -17,6 +17,7 @@ from agent.locators.role_hints import select_fitting_elements
 from agent.locators.word_comparison import normalize_words
 from agent.optimization.locator_description import OPERABLE, LocatorDescription, describe_locator
 from agent.optimization.source_history import RecordedRename
+from kb_schema.excerpts import excerpt
 from kb_schema.fingerprints import Fingerprint
 from kb_schema.text_similarity import identifier_likeness, is_destructive, meaning_likeness
 
@@ -249,14 +250,14 @@ def _by_words(
         default=None,
     )
     if said is not None and said[0] >= ALIKE:
-        yield TargetEvidence("words", f"it is called {said[2][:60]!r}", 2.0 * said[0], telling=True)
+        yield TargetEvidence("words", f"it is called {excerpt(said[2], 60)!r}", 2.0 * said[0], telling=True)
     ident = max(
         ((identifier_likeness(words, each), each) for words in meaning.words for each in element.identities),
         default=None,
     )
     if ident is not None and ident[0] >= ALIKE:
         yield TargetEvidence(
-            "identity of words", f"its author calls it {ident[1][:60]!r}", ident[0], telling=True
+            "identity of words", f"its author calls it {excerpt(ident[1], 60)!r}", ident[0], telling=True
         )
 
 
@@ -266,7 +267,7 @@ def _by_identifiers(element: IndexedElement, meaning: LocatorDescription) -> Ite
     alike = max(((identifier_likeness(a, b), b) for a in meaning.identifiers for b in own), default=None)
     if alike is not None and alike[0] >= ALIKE:
         yield TargetEvidence(
-            "identifier", f"it is identified as {alike[1][:60]!r}", 1.5 * alike[0], telling=True
+            "identifier", f"it is identified as {excerpt(alike[1], 60)!r}", 1.5 * alike[0], telling=True
         )
     shared = set(meaning.classes) & set(element.classes)
     if shared:
@@ -275,7 +276,7 @@ def _by_identifiers(element: IndexedElement, meaning: LocatorDescription) -> Ite
     named = max(((identifier_likeness(a, b), b) for a in told for b in names), default=None)
     if named is not None and named[0] >= ALIKE:
         yield TargetEvidence(
-            "words of identity", f"it is called {named[1][:60]!r}", 1.5 * named[0], telling=True
+            "words of identity", f"it is called {excerpt(named[1], 60)!r}", 1.5 * named[0], telling=True
         )
     if element.role is not None and any(normalize_words(each) == element.role for each in told):
         yield TargetEvidence("role of identity", f"it is a {element.role}", 1.0, telling=True)

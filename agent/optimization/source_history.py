@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from kb_schema.excerpts import excerpt
 from kb_schema.text_similarity import is_destructive
 
 GIT_S = 10.0
@@ -39,7 +40,7 @@ class RecordedRename:
     """Abbreviated hash."""
 
     def __str__(self) -> str:
-        return f"git: {self.before[:60]!r} became {self.after[:60]!r} in {self.file} ({self.commit})"
+        return f"git: {excerpt(self.before, 60)!r} became {excerpt(self.after, 60)!r} in {self.file} ({self.commit})"
 
 
 async def find_renames(near: str | Path, words: Iterable[str]) -> tuple[RecordedRename, ...]:

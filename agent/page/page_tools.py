@@ -19,6 +19,7 @@ from playwright.async_api import TimeoutError as DriverTimeout
 from agent.page import in_page_library
 from agent.page.errors import ActionFailed, ActionMisused
 from kb_schema.action_calls import ActionCall
+from kb_schema.excerpts import excerpt
 
 ACTION = "call_page_tool"
 MOST_TOOLS = 30
@@ -96,7 +97,7 @@ async def call_page_tool(page: Page, call: str) -> str:
     try:
         given = json.loads(text or "{}")
     except ValueError as exc:
-        raise ActionMisused(ACTION, f"needs a JSON object as input, not {text[:80]!r}") from exc
+        raise ActionMisused(ACTION, f"needs a JSON object as input, not {excerpt(text, 80)!r}") from exc
     if not isinstance(given, dict):
         raise ActionMisused(ACTION, "needs a JSON object as input")
     tool = next((each for each in await list_page_tools(page) if each.name == name), None)

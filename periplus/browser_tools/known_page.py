@@ -9,6 +9,7 @@ from playwright.async_api import Page
 
 from agent.locators.page_index import PageIndex
 from agent.locators.page_scan import Standing, find_standings
+from kb_schema.excerpts import excerpt
 from kb_schema.screens import UIElement
 from kb_schema.selectors import TemplateStrategy
 from kb_schema.tool_answers import AvailableActions, ElementAction
@@ -106,7 +107,7 @@ def _list_other_fields(
         if at in known or element.role not in ENTERED or element.region is None:
             continue
         name = element.label or element.name or element.near.before or element.attributes.get("name", "")
-        line = f'{ref} {element.role} "{name[:40]}"'
+        line = f'{ref} {element.role} "{excerpt(name, 40)}"'
         most -= len(line) + 2
         if most < 0:
             return ", ".join([*told, "..."])

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from kb_schema.excerpts import excerpt
 from mcp_server.errors import BadRequest, SnapshotTooLarge
 from mcp_server.identification.client_pages import read_page_file
 from periplus.browser_tools.element_targets import NamedElement
@@ -128,7 +129,7 @@ def put_summary(
     if fields:
         more = f" and {len(fields) - MOST_FIELDS} more" if len(fields) > MOST_FIELDS else ""
         told = ", ".join(
-            f'{each.role} "{each.name[:LONGEST_NAME]}"={each.target}' for each in fields[:MOST_FIELDS]
+            f'{each.role} "{excerpt(each.name, LONGEST_NAME)}"={each.target}' for each in fields[:MOST_FIELDS]
         )
         lines.append(f"fields that it does not know: {told}{more}")
     lines += [f"! {each}" for each in list_messages(page.snapshot)]

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+from kb_schema.excerpts import excerpt
 from kb_schema.selectors import Selector, Strategy, ValueStrategy, css
 from web_pages.accessible_names import role_of
 from web_pages.element_tree import Element, Root
@@ -195,7 +196,9 @@ class _SelectorBuilder:
         flaw = find_attribute_flaw(self.element, name)
         if flaw is not None:
             value = self.element.get(name)
-            return SelectorStrategyResult(kind, None, flaw if value is None else f"{flaw}: {value[:60]!r}")
+            return SelectorStrategyResult(
+                kind, None, flaw if value is None else f"{flaw}: {excerpt(value, 60)!r}"
+            )
         role = role_of(self.element) if kind == "aria" else None
         strategy = ValueStrategy.model_validate(
             {"type": kind, "value": self.element.attributes[name], "role": role}

@@ -31,6 +31,7 @@ from agent.locators.page_scan import scan_page
 from agent.locators.stable_selectors import choose_selectors
 from agent.page import in_page_library
 from kb_schema.base import Model
+from kb_schema.excerpts import excerpt
 from kb_schema.explorations import Offer
 from kb_schema.fingerprints import Fingerprint
 from kb_schema.screens import FieldValidation, Option
@@ -496,7 +497,9 @@ def _judge_control(
             }
         )
     if offer.href and origin_of(offer.href) not in ("", *origins):
-        return offer.model_copy(update={"danger": "leaves", "why": f"leads to {origin_of(offer.href)[:300]}"})
+        return offer.model_copy(
+            update={"danger": "leaves", "why": f"leads to {excerpt(origin_of(offer.href), 300)}"}
+        )
     return offer
 
 

@@ -16,6 +16,9 @@ const INLINE_TAGS = new Set([
 const TEXT_ATTRIBUTES = ["aria-label", "alt", "title", "placeholder"];
 const INPUT_BUTTONS = new Set(["button", "submit", "reset"]);
 
+/** A text, or its beginning and an ellipsis: by it redaction sees that a secret may have been cut. */
+const excerpt = (text, most) => (text.length <= most ? text : `${text.slice(0, most - 1)}\u2026`);
+
 const elementProto = window.Element.prototype;
 const attr = (el, name) => elementProto.getAttribute.call(el, name);
 const hasAttr = (el, name) => elementProto.hasAttribute.call(el, name);

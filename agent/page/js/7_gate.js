@@ -148,7 +148,7 @@ function apart(elements, look) {
 
 /** An element in words a person recognises on the page: `button#b2 "Save" (in form#edit)`. */
 function shown(el, look) {
-  const name = (nameOf(el, look) || textOf(el, null)).slice(0, 40);
+  const name = excerpt(nameOf(el, look) || textOf(el, null), 40);
   const place = closestFlat(flatParent(el), (node) =>
     ["form", "dialog", "tr", "li", "nav", "header", "footer", "aside", "section", "article"].includes(tagOf(node)));
   return `${describe(el)} ${JSON.stringify(name)}${place ? ` (in ${describe(place)})` : ""}`;
@@ -205,7 +205,7 @@ function whyDisabled(el, missing) {
   let group = el.closest("fieldset:disabled");
   for (let up = group; up; up = up.parentElement.closest("fieldset:disabled")) group = up; // the outermost one holds
   const legend = group && group.querySelector(":scope > legend");
-  return group ? `${why}: ${describe(group)}${legend ? ` ${JSON.stringify(textOf(legend, null).slice(0, 40))}` : ""}` : why;
+  return group ? `${why}: ${describe(group)}${legend ? ` ${JSON.stringify(excerpt(textOf(legend, null), 40))}` : ""}` : why;
 }
 
 /**
@@ -215,7 +215,7 @@ function whyDisabled(el, missing) {
 function missingField(button, look) {
   const form = button.form || closestFlat(button, (node) => node.matches("form, dialog, fieldset, [role=dialog], [role=form]"));
   const fields = shownFieldsOf(form || surroundingsOf(button, look), look);
-  const complaint = (el) => fieldMessages(el, rowOfField(el), look).join("; ").slice(0, TOLD_LIMIT);
+  const complaint = (el) => excerpt(fieldMessages(el, rowOfField(el), look).join("; "), TOLD_LIMIT);
   const isComplainedOf = (el) => isMarked(el, rowOfField(el)) || Boolean(complaint(el));
   const wrong = fields.find((el) => isComplainedOf(el) || (el.willValidate && !el.validity.valid));
   const empty = (el) => typeof el.value === "string" && !el.value.trim() && disabledBy(el) === null;

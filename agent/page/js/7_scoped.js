@@ -147,7 +147,7 @@ function notScoped(via, el, point, look) {
   const cover = closestFlat(hit, (node) => isOverlay(node) && !node.contains(via)) || hit;
   const closer = dismissedBy(cover, look);
   const inside = cover === hit ? "" : ` (${describe(hit)} in it)`;
-  const said = (nameOf(cover, look) || textOf(frameDocument(cover) ? frameDocument(cover).body : cover, null)).slice(0, SAID_SHOWN);
+  const said = excerpt(nameOf(cover, look) || textOf(frameDocument(cover) ? frameDocument(cover).body : cover, null), SAID_SHOWN);
   const words = said ? ` ${JSON.stringify(said)}` : "";
   const how = closer ? `, dismissible by ${closer.role} ${JSON.stringify(closer.said)}` : "";
   return {
@@ -185,5 +185,5 @@ function dismissedBy(cover, look) {
   const closing = buttons.find((node) => CLOSING_WORDS.test(said(node)));
   const only = buttons.length === 1 && said(buttons[0]) ? buttons[0] : null;
   const found = closing || only;
-  return found ? { role: roleOf(found), said: said(found).slice(0, 40) } : null;
+  return found ? { role: roleOf(found), said: excerpt(said(found), 40) } : null;
 }

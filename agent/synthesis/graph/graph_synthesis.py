@@ -47,6 +47,7 @@ from agent.synthesis.synthesis_prompts import (
 from agent.synthesis.traces.element_fingerprints import merge_step_fingerprints
 from agent.synthesis.traces.trace_side_effects import DIALOG_TEXT, merge_side_effects
 from kb_schema import action_types
+from kb_schema.excerpts import excerpt
 from kb_schema.execution_traces import TraceStep
 from kb_schema.fingerprints import Fingerprint
 from kb_schema.selectors import Selector
@@ -342,7 +343,7 @@ class LLMSynthesizer(GraphSynthesizer):
             return rule
         told = _read_decision(answer)
         if told is None:
-            self._note(position, f"the model's answer is not a valid decision: {answer[:80]!r}")
+            self._note(position, f"the model's answer is not a valid decision: {excerpt(answer, 80)!r}")
             return rule
         return self._accepted(position, rule, told)
 

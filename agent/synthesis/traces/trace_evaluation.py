@@ -18,6 +18,7 @@ from agent.synthesis.traces.refused_steps import (
     find_unsent,
     find_warned,
 )
+from kb_schema.excerpts import excerpt
 from kb_schema.execution_traces import ExecutionTrace
 
 ASKED = "asked"
@@ -148,7 +149,8 @@ class TraceEvaluator:
         score = _score(answer)
         if score is None:
             raise TraceEvaluationError(
-                trace.trace_id, f"expected a score from 0 to 1 in the model's answer, found {answer[:120]!r}"
+                trace.trace_id,
+                f"expected a score from 0 to 1 in the model's answer, found {excerpt(answer)!r}",
             )
         told = {"answer": answer[:2_000]}
         if score < self._min_score:

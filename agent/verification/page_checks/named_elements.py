@@ -16,6 +16,7 @@ from agent.locators.word_comparison import WordFit, compare_words, normalize_wor
 from agent.page.errors import ElementChanged
 from agent.page.live_selectors import resolve_selector, summarize_selector
 from agent.verification.page_checks.verification_page import VerificationPage
+from kb_schema.excerpts import excerpt
 from kb_schema.expected_outcomes import OUTCOMES
 from kb_schema.fingerprints import Fingerprint
 from kb_schema.selectors import NameStrategy, Selector, Strategy, ValueStrategy
@@ -45,7 +46,7 @@ async def find_other_words(site_page: VerificationPage, step: PlanStep, check: P
     found = await fingerprint_led_to(site_page, check.selector, everything=True)
     if found is None or required.are_of(found):
         return None
-    return f"{found.role or found.tag} {(found.name or found.label or found.text or '')[:80]!r}"
+    return f"{found.role or found.tag} {excerpt(found.name or found.label or found.text or '', 80)!r}"
 
 
 async def require_named_words(site_page: VerificationPage, step: PlanStep) -> None:
@@ -66,7 +67,9 @@ async def require_named_words(site_page: VerificationPage, step: PlanStep) -> No
     theirs = None if found is None else read_same_words(known, found)
     if theirs is not None and _without_numbers(theirs) != _without_numbers(ours):
         raise ElementChanged(
-            summarize_selector(selector), f"it is called {theirs[:80]!r}, not {ours[:80]!r}", by_words=True
+            summarize_selector(selector),
+            f"it is called {excerpt(theirs, 80)!r}, not {excerpt(ours, 80)!r}",
+            by_words=True,
         )
 
 

@@ -49,6 +49,7 @@ from kb_schema.conditions import (
     TitleContains,
     UrlMatches,
 )
+from kb_schema.excerpts import excerpt
 from kb_schema.probes import (
     ConditionScope,
     ElementProbe,
@@ -100,7 +101,7 @@ class ElementSays(BaseCondition):
         if answer is None or answer.error or not answer.visible:
             return unknown("the element cannot be read")
         said = without_name(answer.value or answer.text or "", self.name)
-        return held(said == collapse_whitespace(self.value), f"it says {said[:120]!r}")
+        return held(said == collapse_whitespace(self.value), f"it says {excerpt(said)!r}")
 
 
 class TitleIs(BaseCondition):
@@ -114,7 +115,7 @@ class TitleIs(BaseCondition):
             return unknown("the title is not known")
         return held(
             collapse_whitespace(facts.title) == collapse_whitespace(self.value),
-            f"the title is {facts.title[:120]!r}",
+            f"the title is {excerpt(facts.title)!r}",
         )
 
 
@@ -262,8 +263,8 @@ def _invalid(case: OutcomeCase) -> OutcomeQuery:
         if said is None:
             return held(False, "the field is not marked as invalid")
         if case.value and collapse_whitespace(case.value) not in collapse_whitespace(said.message):
-            return held(False, f"it is marked as invalid, and says {said.message[:200]!r}")
-        return held(True, f"it says {said.message[:200]!r}")
+            return held(False, f"it is marked as invalid, and says {excerpt(said.message, 200)!r}")
+        return held(True, f"it says {excerpt(said.message, 200)!r}")
 
     return OutcomeQuery(ask=ask)
 
@@ -374,7 +375,7 @@ def _dialog_opens(case: OutcomeCase) -> OutcomeQuery:
     async def ask(site_page: VerificationPage) -> Verdict:
         said = [each.message for each in site_page.side_effects.answered_dialogs]
         if any(collapse_whitespace(case.value) in collapse_whitespace(each) for each in said):
-            return held(True, f"the browser's dialog said {said[-1][:120]!r}")
+            return held(True, f"the browser's dialog said {excerpt(said[-1])!r}")
         judged, _ = await evaluate_conditions(site_page.page, [opened], SCOPE)
         if judged[0].status is VerdictStatus.NOT_HELD:
             return held(False, NO_DIALOG)
@@ -398,9 +399,9 @@ def _downloads(case: OutcomeCase) -> OutcomeQuery:
         meant = [each for each in begun if fnmatchcase(each.suggested_filename, case.value or "*")]
         problems = [await _find_loss(site_page, each) for each in meant]
         if meant and all(problems):
-            return held(False, f"{meant[-1].suggested_filename[:120]} was not downloaded: {problems[-1]}")
+            return held(False, f"{excerpt(meant[-1].suggested_filename)} was not downloaded: {problems[-1]}")
         names = ", ".join(each.suggested_filename for each in begun)
-        return held(bool(meant), f"downloaded {names[:200]}")
+        return held(bool(meant), f"downloaded {excerpt(names, 200)}")
 
     return OutcomeQuery(ask=ask)
 

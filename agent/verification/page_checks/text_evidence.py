@@ -20,6 +20,7 @@ from agent.page.sought_texts import (
 )
 from agent.verification.page_checks.verification_page import VerificationPage
 from kb_schema.conditions import MESSAGE_REGIONS
+from kb_schema.excerpts import excerpt
 from kb_schema.probes import Verdict, held
 from kb_schema.verification import ExpectedOutcome
 
@@ -94,7 +95,7 @@ async def judge_shown(
     reasons = [_find_flaw(each, whole_words=whole_words) for each in places]
     sound = [place for place, reason in zip(places, reasons, strict=True) if reason is None]
     if not places:
-        return held(False, f"no text that is drawn has {sought.value[:120]!r}")
+        return held(False, f"no text that is drawn has {excerpt(sought.value)!r}")
     if not sound:
         why = next(each for each in reasons if each)
         return held(False, f"{NO_EVIDENCE} {why}")
@@ -104,9 +105,9 @@ async def judge_shown(
         or not all(each.stood for each in sound)
         or _is_moved(site_page)
     ):
-        return held(True, f"the page shows {sound[0].said[:120]!r}")
+        return held(True, f"the page shows {excerpt(sound[0].said)!r}")
     if standing == "alone" and (_expects_a_deed(site_page.expected) or any(map(_is_news, further))):
-        return held(True, f"the page shows {sound[0].said[:120]!r}")
+        return held(True, f"the page shows {excerpt(sound[0].said)!r}")
     return held(False, f"{NO_EVIDENCE} it stood there before the press")
 
 
@@ -116,7 +117,7 @@ async def judge_not_shown(site_page: VerificationPage, value: str) -> Verdict:
     """
     for dialog in site_page.side_effects.answered_dialogs:
         if " ".join(value.split()) in " ".join(dialog.message.split()):
-            return held(False, f"the browser's dialog said {dialog.message[:120]!r}")
+            return held(False, f"the browser's dialog said {excerpt(dialog.message)!r}")
     sought = SoughtText(value, fixed=True)
     places = [
         *(await find_texts(site_page.page, [sought]))[0],
@@ -127,7 +128,8 @@ async def judge_not_shown(site_page: VerificationPage, value: str) -> Verdict:
     if seen is None and fading:
         return held(False, "the page shows it, fading in or out")
     return held(
-        seen is None, "no text of the page has it" if seen is None else f"the page shows {seen.said[:120]!r}"
+        seen is None,
+        "no text of the page has it" if seen is None else f"the page shows {excerpt(seen.said)!r}",
     )
 
 
@@ -139,9 +141,9 @@ def _find_flaw(place: TextPlace, *, whole_words: bool) -> str | None:
         return None
     if _is_part_of_word(place):
         line = f"{place.left}{place.said}{place.right}" if _goes_on_in_boxes(place) else place.said
-        return f"only as a part of {line[:120]!r}"
+        return f"only as a part of {excerpt(line)!r}"
     denied = _find_denial(place)
-    return None if denied is None else f"it is denied there: {denied[:120]!r}"
+    return None if denied is None else f"it is denied there: {excerpt(denied)!r}"
 
 
 def _find_denial(place: TextPlace) -> str | None:
