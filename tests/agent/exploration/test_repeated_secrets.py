@@ -31,4 +31,7 @@ async def test_a_password_that_every_page_repeats_is_not_kept(browser, tmp_path)
 
 def test_of_a_form_the_inputs_that_are_called_so_are_secret_else_all():
     assert collect_secrets({"email": "ann@example.com", "password": PASSWORD}).values == {PASSWORD}
-    assert collect_secrets({"who": "ann@example.com", "what": PASSWORD}).values == {"ann@example.com", PASSWORD}
+    assert collect_secrets({"who": "ann@example.com", "what": PASSWORD}).values == {
+        "ann@example.com",
+        PASSWORD,
+    }
