@@ -218,6 +218,8 @@ class DemonstrationRecorder:
         if self._browser in _RECORDED:
             raise AlreadyRecorded
         _RECORDED.add(self._browser)
+        for page in self._browser.pages:
+            self._opened(page, new=False)
         self._browser.on("page", self._opened)
         await self._channel.open(self._browser)
         await in_page_library.install(self._browser)
@@ -293,11 +295,13 @@ class DemonstrationRecorder:
         else:
             self._lose(f"{what.kind} was told in the first document of a window without a press in it")
 
-    def _opened(self, page: Page) -> None:
+    def _opened(self, page: Page, *, new: bool = True) -> None:
+        """Record a tab. `new`: it opened while recording; what opened it is a step then, but for the first tab."""
         if self._tab_of(page) is not None:
             return
         tab = len(self._tabs)
-        self._tabs.append(_RecordedTab(page, TabHistory(page), opener=tab > 0))
+        new = new and tab > 0
+        self._tabs.append(_RecordedTab(page, TabHistory(page), opener=new))
         page.on("close", self._closed)
         self._writes.watch(page, tab)
 
@@ -325,7 +329,7 @@ class DemonstrationRecorder:
         page.on("request", requested)
         page.on("download", lambda download: came(RecordedSideEffects(download=download.suggested_filename)))
         self._listening.add(asyncio.create_task(watch_dialog_answers(page, came), name="dialogs"))
-        if tab > 0:
+        if new:
             self._put(_QueuedSideEffect(tab, None, self._next()))
 
     def _closed(self, _page: Page) -> None:

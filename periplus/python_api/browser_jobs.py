@@ -38,6 +38,7 @@ from periplus.settings import load_settings
 from periplus.synthesis.proposed_screens import find_screens
 from periplus.synthesis.shown_sentences import build_documents
 from periplus.synthesis.workflow_synthesis import (
+    SynthesisJudgement,
     SynthesisSite,
     induce_workflow,
     list_origins,
@@ -146,15 +147,18 @@ async def synthesize(
     website: str | None = None,
     unverified: bool = False,
     replace: bool = False,
+    accept: Collection[str] = (),
 ) -> SynthesizedWorkflow:
     """Build a workflow from recordings of one task, and publish it in `store` if one is given.
 
     `traces`: folders of recordings. `website`: the id; None: the one at the recorded address. `unverified`: publish it also
-    if nothing in the recordings shows that the task worked. `replace`: replace a workflow of this id. Raises `UserError` if
-    no workflow can be made of them, or none that may be published.
+    if nothing in the recordings shows that the task worked. `replace`: replace a workflow of this id. `accept`: the folders or
+    ids of recordings that are meant to show a refusal of the application; others that show one are left out. Raises `UserError`
+    if no workflow can be made of them, or none that may be published.
     """
     read = await asyncio.to_thread(read_traces, [Path(each) for each in traces])
-    result = await induce_workflow(read, name, name)
+    judgement = SynthesisJudgement(accepted_traces=frozenset(accept))
+    result = await induce_workflow(read, name, name, judgement)
     if result.graph is None:
         raise UserError(result.error or "no workflow could be made of the traces", fix="look at the traces")
     if store is None:

@@ -51,14 +51,18 @@ async def watched(
     html: str = FORM,
     secrets: tuple[str, ...] = (),
     on_problem: Callable[[str], None] = lambda _: None,
+    *,
+    ahead: int = 0,
 ) -> AsyncIterator[Person]:
+    """`ahead`: how many tabs are open before the recorder starts; the person works in the last of them."""
     context = await browser.new_context(viewport={"width": 1280, "height": 720})
     await context.route(f"{SITE}/**", answer_with(html))
     recorder = DemonstrationRecorder(
         context, folder, context=RunContext(), name="Fill it in", secrets=secrets, on_problem=on_problem
     )
+    open_before = [await context.new_page() for _ in range(ahead)]
     await recorder.start()
-    page = await context.new_page()
+    page = open_before[-1] if open_before else await context.new_page()
     await page.goto(SITE)
     try:
         yield Person(context, page, recorder, folder)

@@ -56,6 +56,15 @@ def upload(tmp_path: Path) -> Path:
     return file
 
 
+@pytest.mark.parametrize("ahead", [1, 2])
+async def test_what_is_done_in_a_tab_that_was_open_before_is_recorded(browser, tmp_path, ahead):
+    async with watched(browser, tmp_path / "trace", ahead=ahead) as person:
+        await person.page.fill("[name=n]", "Ada")
+        await person.page.click("text=Agree")
+        _, trace = await person.done()
+    assert [step[:2] for step in told(trace)] == [("navigate", f"{SITE}/"), ("fill", "Ada"), ("check", None)]
+
+
 WRITTEN = """<!doctype html><title>Editor</title><h1>Editor</h1><iframe id=editor></iframe><script>
 const inner = editor.contentDocument;
 inner.open(); inner.write("<textarea aria-label=Text></textarea>"); inner.close();</script>"""
