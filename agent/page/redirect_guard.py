@@ -31,6 +31,7 @@ _FRAMES: dict[str, Any] = {
     "filter": [{"type": "iframe"}, {"exclude": True}],
 }
 """Frames with a process of their own wait until they are told to go on."""
+AHEAD_HEADER = "speculation-rules"
 _KINDS = {"Other": "script"}
 """The resource type that Playwright calls otherwise: scripts of workers are `Other`."""
 _GO_ON = {"id": 1, "method": "Runtime.runIfWaitingForDebugger"}
@@ -171,7 +172,10 @@ class RedirectGuard:
         self._frames[page] = frames
 
         async def paused(event: dict[str, Any]) -> None:
-            await self._judge(session, of_page, _PausedRequest.model_validate(event))
+            if "responseStatusCode" in event or "responseErrorReason" in event:
+                await _pass_on(session, event)
+            else:
+                await self._judge(session, of_page, _PausedRequest.model_validate(event))
 
         async def attached(event: dict[str, Any]) -> None:
             which: str = event["sessionId"]
@@ -188,6 +192,8 @@ class RedirectGuard:
         session.on("Target.detachedFromTarget", lambda event: frames.discard(event["sessionId"]))
         every = {"urlPattern": "*", "requestStage": "Request"}
         patterns = [every | {"resourceType": kind} for kind in self._kinds] or [every]
+        if self._see_frames is not None:
+            patterns.append({"urlPattern": "*", "requestStage": "Response", "resourceType": "Document"})
         await session.send("Fetch.enable", {"patterns": patterns})
         if self._see_frames is not None:
             await session.send("Target.setAutoAttach", _FRAMES)
@@ -217,6 +223,17 @@ class RedirectGuard:
                 )
             else:
                 await session.send("Fetch.failRequest", which | {"errorReason": "BlockedByClient"})
+
+
+async def _pass_on(session: CDPSession, event: dict[str, Any]) -> None:
+    """Pass on the answer to a document without the rules by which the browser loads addresses ahead: no session sees such requests."""
+    answer: dict[str, Any] = {"requestId": event["requestId"]}
+    headers = event.get("responseHeaders", [])
+    kept = [each for each in headers if each["name"].lower() != AHEAD_HEADER]
+    if len(kept) < len(headers):
+        answer |= {"responseCode": event["responseStatusCode"], "responseHeaders": kept}
+    with suppress(DriverError):  # its page has closed
+        await session.send("Fetch.continueResponse", answer)
 
 
 def read_body(request: Request) -> str:

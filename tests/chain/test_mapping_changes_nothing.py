@@ -87,6 +87,9 @@ async def test_what_pages_send_by_themselves_on_loading_and_leaving_is_not_sent(
     )
     done = await explore(browser, asked, tmp_path / "map", storage_state=untouched.short_session)
     assert done.pages >= 3
+    sent = untouched.state()["changes"]
+    assert set(sent) <= {"POST /changes/on-load"}, "a start page sends it whenever it opens (decision 216)"
+    untouched.reset()
 
 
 async def test_nor_is_it_when_the_page_is_loaded_again(browser: Browser, untouched: TrapSite, tmp_path: Path):
