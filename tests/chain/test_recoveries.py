@@ -328,7 +328,7 @@ async def test_a_condition_of_a_step_is_asked_in_one_look_before_and_one_after(s
     _knows(session, _task(fill))
     engine, _ = _engine(session)
     await engine.guide.go_to("boat_new")
-    monkeypatch.setattr(condition_probes, "probe_page", counted)
+    monkeypatch.setattr("agent.session.probe_page", counted)
     result = await engine.run_task("t")
     assert result.complete, result.error
     filling = looks[-2:]
