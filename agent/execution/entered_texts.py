@@ -104,8 +104,8 @@ class EnteredTexts:
     _began: float = 0.0
     _shown: str | None = None
     """The address to which the last accepted press led, if it shows the record."""
-    _told: bool = False
-    """Whether a message of that page says that what was sent is kept."""
+    _messages: frozenset[str] = frozenset()
+    """The messages of that page that say that what was sent is kept, without digits."""
 
     async def before_step(self, page: Page, step: TaskStep, typed: object) -> None:
         """Read the page. `typed`: what the step types into it, if that is a text that is not secret."""
@@ -123,8 +123,8 @@ class EnteredTexts:
         """Read the page to which a press led, if the application accepted what it sent."""
         if not self._typed or watch_writes(page).accepted_at < self._began:
             return
-        self._told = False
-        self._shown = page.url if await self._find(page.url, page) else None
+        self._messages = frozenset()
+        self._shown = page.url if await self._find(page.url, page, pressed=True) else None
 
     async def are_kept(self, reopen: Reopen) -> bool:
         """Whether the page that showed the record shows it also when the application sends it again."""
@@ -133,7 +133,8 @@ class EnteredTexts:
         url = self._shown
         return await reopen(url, lambda page: self._find(url, page))
 
-    async def _find(self, url: str, page: Page) -> frozenset[str] | None:
+    async def _find(self, url: str, page: Page, *, pressed: bool = False) -> frozenset[str] | None:
+        """Return as `RecordSearch.find`. `pressed`: the page came by the press, and not as its address was opened again."""
         try:
             shown = await read_record_page(page, self._typed)
         except PageGone:
@@ -141,18 +142,22 @@ class EnteredTexts:
         except PageError:
             return None
         about = _list_telling(f"{self.task.task_id} {self.task.name or ''}")
-        self._told = self._told or self._says_success(shown)
+        if pressed:
+            self._messages = self._list_successes(shown)
+        # what stays is none of the press: `Created by Ada`
+        told = bool(self._messages) if pressed else bool(self._messages - _list_said(shown.lines))
         return RecordSearch(
-            self._typed, about, url, self._seen.get(url), shown, self._offered, told=self._told
+            self._typed, about, url, self._seen.get(url), shown, self._offered, told=told
         ).find()
 
-    def _says_success(self, shown: RecordPage) -> bool:
-        """Whether a page has a message outside of rows that no page before had, and that says that what was sent is kept."""
-        before = {_without_digits(each.text) for lines in self._seen.values() for each in lines}
-        return any(
-            tells_success(_cut(fold(each.text), self._typed))
+    def _list_successes(self, shown: RecordPage) -> frozenset[str]:
+        """Return the messages outside of rows that no page before had, and that say that what was sent is kept."""
+        before = frozenset[str]().union(*map(_list_said, self._seen.values()))
+        return frozenset(
+            _without_digits(each.text)
             for each in shown.lines
-            if each.row < 0
+            if tells_success(_cut(fold(each.text), self._typed))
+            and each.row < 0
             and each.area != "beside"
             and not each.unseen
             and len(each.text) <= _LONGEST_MESSAGE
@@ -426,6 +431,10 @@ def _is_number(text: str) -> bool:
 
 def _digits(text: str) -> str:
     return re.sub(r"\D", "", _NO_CENTS.sub("", text.strip(" \u00a0$\u20ac\u00a3\u20b9%+-")))
+
+
+def _list_said(lines: Iterable[RecordLine]) -> frozenset[str]:
+    return frozenset(_without_digits(each.text) for each in lines)
 
 
 def _without_digits(text: str) -> str:

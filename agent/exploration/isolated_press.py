@@ -16,19 +16,17 @@ from playwright.async_api import Error as DriverError
 from pydantic import ValidationError
 
 from agent.browser.browser_life import is_alive
-from agent.browser.storage_state import save_session
 from agent.exploration.exploration_record import ExplorationRecord
 from agent.exploration.exploration_state import PageNovelty
 from agent.exploration.frontier import ExplorationStep
 from agent.exploration.pages.page_layers import find_layer
 from agent.exploration.pages.page_observation import PageObservation
 from agent.exploration.requests.load_requests import LoadRequests
-from agent.exploration.requests.read_requests import ReadRequests
 from agent.exploration.requests.request_guard import RequestGuard
 from agent.exploration.requests.request_rate import RequestRate
 from agent.exploration.requests.robots_permissions import RobotsPermissions
 from agent.exploration.return_paths import LONGEST_PATH, find_return_paths, is_same_page
-from agent.exploration.tab.exploration_context import open_context
+from agent.exploration.tab.exploration_context import open_session_copy
 from agent.exploration.tab.exploration_tab import AttemptResult, ExplorationTab
 from agent.page.errors import PageError
 from agent.page.snapshot_capture import read_page_revision
@@ -84,13 +82,8 @@ class IsolatedPress:
         self, browser: Browser, session: BrowserContext
     ) -> AsyncIterator[tuple[ExplorationTab, RequestGuard]]:
         wanted = self._ledger.wanted
-        guard = RequestGuard(
-            wanted.origins,
-            self._permission.may_open,
-            reads=ReadRequests(wanted.reads, wanted.origins),
-            loads=self._loads,
-        )
-        async with open_context(browser, await save_session(session), guard) as context:
+        copied = open_session_copy(browser, session, wanted, self._permission, self._loads)
+        async with copied as (context, guard):
             try:
                 yield ExplorationTab(context, guard, wanted.limits.page_s), guard
             finally:

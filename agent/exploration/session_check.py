@@ -6,15 +6,12 @@ from collections.abc import Sequence
 
 from playwright.async_api import Browser, BrowserContext
 
-from agent.browser.storage_state import save_session
 from agent.exploration.exploration_record import ExplorationRecord
 from agent.exploration.requests.load_requests import LoadRequests
-from agent.exploration.requests.read_requests import ReadRequests
-from agent.exploration.requests.request_guard import RequestGuard
 from agent.exploration.requests.request_rate import RequestRate
 from agent.exploration.requests.robots_permissions import RobotsPermissions
 from agent.exploration.return_paths import is_same_page
-from agent.exploration.tab.exploration_context import open_context
+from agent.exploration.tab.exploration_context import open_session_copy
 from agent.exploration.tab.exploration_tab import ExplorationTab
 from kb_schema.explorations import ExplorationPage
 
@@ -41,9 +38,8 @@ class SessionCheck:
         if not pages:
             return False
         wanted = self._ledger.wanted
-        reads = ReadRequests(wanted.reads)
-        guard = RequestGuard(wanted.origins, self._permission.may_open, reads=reads, loads=self._loads)
-        async with open_context(browser, await save_session(session), guard) as context:
+        copied = open_session_copy(browser, session, wanted, self._permission, self._loads)
+        async with copied as (context, guard):
             tab = ExplorationTab(context, guard, wanted.limits.page_s)
             for page in pages:
                 await self._pace.turn()

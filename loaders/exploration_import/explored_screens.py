@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from kb_schema.explorations import SHARED
 from kb_schema.screens import Signature
-from kb_schema.text_similarity import without_glyphs
+from kb_schema.text_similarity import without_glyphs, words
 from kb_schema.url_patterns import matches_pattern, origin_of, path_of
 from loaders.exploration_import.explored_pages import ExploredPage
 from loaders.exploration_import.readable_ids import to_id_words
@@ -35,6 +35,32 @@ LEAST_PLACES = 4
 """From more paths than these, its own among them, a link to a menu's page is shown."""
 FEW_SCREENS = 3
 """The title of a page is on no more screens than these; else it is that of the site."""
+_PARTS_OF_LISTS = frozenset(
+    [
+        "page",
+        "paged",
+        "p",
+        "offset",
+        "start",
+        "limit",
+        "per",
+        "size",
+        "from",
+        "to",
+        "since",
+        "until",
+        "date",
+        "day",
+        "week",
+        "month",
+        "year",
+        "sort",
+        "order",
+        "step",
+        "tab",
+    ]
+)
+"""Words of parameters that choose a part of a list or an order, and no thing."""
 DIALOGS = frozenset({"dialog", "alertdialog"})
 ROUNDS = 4
 """How often it is tried whether dialogs and menus can be told from the pages on which they lie."""
@@ -90,7 +116,8 @@ class ExploredScreen:
         return sorted(
             name
             for name in shared
-            if len({each[name] for each in asked}) > 1
+            if _PARTS_OF_LISTS.isdisjoint(words(name))
+            and len({each[name] for each in asked}) > 1
             and all(
                 names_one(each[name]) or _says(look, each[name])
                 for look, each in zip(self.looks, asked, strict=True)

@@ -21,11 +21,17 @@ _WORDS = re.compile(r"[^\W\d_]{2,}")
 class NamedAddress:
     """An address in which one part is the name of a thing."""
 
-    url: str
-    """With `{input}` for the name."""
-    input: str
+    before: str
+    after: str
+    """The address before and behind the name."""
+    called: str
+    """What the thing is, in words joined by `_`."""
     examples: tuple[str, ...]
     """The names that were seen."""
+
+    def fill(self, name: str) -> str:
+        """Return the address with an input in place of the name."""
+        return f"{self.before}{{{name}}}{self.after}"
 
 
 def find_named_address(screen: ExploredScreen) -> NamedAddress | None:
@@ -56,11 +62,9 @@ def find_named_address(screen: ExploredScreen) -> NamedAddress | None:
     called = above.removesuffix("s") if above and above[0].isalpha() else "name_in_address"
     shortest = min((page.url for page in pages), key=lambda url: (len(url), url))
     parts = urlsplit(shortest)
-    steps = list(segments(parts.path))
-    steps[at] = f"{{{called}}}"
-    return NamedAddress(
-        f"{parts.scheme}://{parts.netloc}{'/'.join(steps)}", called, tuple(names[:MOST_EXAMPLES])
-    )
+    steps = segments(parts.path)
+    before = "/".join((f"{parts.scheme}://{parts.netloc}", *steps[1:at], ""))
+    return NamedAddress(before, "/".join(("", *steps[at + 1 :])), called, tuple(names[:MOST_EXAMPLES]))
 
 
 def _find_in_query(urls: list[str], asked: list[str]) -> NamedAddress | None:
@@ -72,9 +76,10 @@ def _find_in_query(urls: list[str], asked: list[str]) -> NamedAddress | None:
     called = to_id_words(asked[0])
     if not called or not called[0].isalpha():
         return None
-    query = "&".join(
-        f"{each.partition('=')[0]}={{{called}}}" if each.partition("=")[0] == asked[0] else each
-        for each in parts.query.split("&")
+    query = parts.query.split("&")
+    at = next(number for number, each in enumerate(query) if each.partition("=")[0] == asked[0])
+    begun = "&".join((*query[:at], f"{asked[0]}="))
+    before = f"{parts.scheme}://{parts.netloc}{parts.path}?{begun}"
+    return NamedAddress(
+        before, "".join(f"&{each}" for each in query[at + 1 :]), called, tuple(names[:MOST_EXAMPLES])
     )
-    url = f"{parts.scheme}://{parts.netloc}{parts.path}?{query}"
-    return NamedAddress(url, called, tuple(names[:MOST_EXAMPLES]))

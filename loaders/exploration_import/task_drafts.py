@@ -166,7 +166,7 @@ class TaskDraft:
         steps: list[Mapping[str, Any]] = [self._open(opened.screen_id)]
         if form.named is not None:
             inputs.append(self._ask_name(form.named))
-            steps = [self._open_named(screen.screen_id, form.named)]
+            steps = [self._open_named(screen.screen_id, form.named.fill(str(inputs[-1]["name"])))]
         for number, step in enumerate(form.route, start=1):
             if step.others:
                 entries = (step.control, *step.others)
@@ -249,17 +249,18 @@ class TaskDraft:
 
     def _ask_name(self, named: NamedAddress) -> dict[str, Any]:
         """Return the input for the name of the thing, as it is in addresses."""
-        self._taken.add(named.input)
-        spoken = named.input.replace("_", " ")
+        name = make_unique_id(named.called, self._taken)
+        self._taken.add(name)
+        spoken = named.called.replace("_", " ")
         said = f"{spoken[:1].upper()}{spoken[1:]}, as in its address: {', '.join(named.examples)}"
-        return {"name": named.input, "description": said, "source": "user_input"}
+        return {"name": name, "description": said, "source": "user_input"}
 
-    def _open_named(self, screen_id: str, named: NamedAddress) -> dict[str, Any]:
+    def _open_named(self, screen_id: str, url: str) -> dict[str, Any]:
         step = self._open(screen_id)
         action = {
             "action_type": "navigate",
             "target_screen": screen_id,
-            "url": named.url,
+            "url": url,
             "method": "direct_url",
         }
         return {**step, "action": action}

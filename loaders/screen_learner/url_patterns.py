@@ -131,8 +131,8 @@ def list_thing_names(screens: Iterable[Iterable[str]]) -> set[tuple[str, ...]]:
     times: dict[tuple[str, ...], int] = defaultdict(int)
     for paths in screens:
         by_length: dict[int, set[tuple[str, ...]]] = defaultdict(set)
-        for path in paths:
-            by_length[len(_opened(_bare(path)))].add(_opened(_bare(path)))
+        for parts in (_opened(_bare(path)) for path in paths):
+            by_length[len(parts)].add(parts)
         for every in by_length.values():
             varied = [at for at, parts in enumerate(zip(*every, strict=True)) if len(set(parts)) > 1]
             for each in every if len(varied) == 1 else ():

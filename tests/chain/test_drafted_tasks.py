@@ -123,6 +123,29 @@ KEPT_BY_BROWSER = _leads_to(
 LONGER = _leads_to("/boats", "<h2>Boats</h2><p>TOLD</p>".replace("TOLD", "Skuana South 12345"))
 
 
+def _below_settings(message: str, *, stays: bool) -> Callable[[list[str]], Callable[[Asked], Answered]]:
+    """Makes a site that stores what was entered in a list below another heading, and tells a message: once, or from then on."""
+
+    def make(kept: list[str]) -> Callable[[Asked], Answered]:
+        told: list[str] = []
+
+        def answer(asked: Asked) -> Answered:
+            if asked.method == "POST":
+                kept.append(" ".join(asked.form.values()))
+                told[:] = [message]
+                return Answered(location="/settings", status=303)
+            if asked.path == "/add":
+                return Answered(FORM)
+            said = "".join(told if stays else [told.pop()] if told else [])
+            return Answered(
+                f"<h2>Settings</h2><p>{said}</p><ul>{''.join(f'<li>{each}' for each in kept)}</ul>"
+            )
+
+        return answer
+
+    return make
+
+
 @pytest.mark.parametrize(
     ("makes", "boats", "status"),
     [
@@ -136,6 +159,9 @@ LONGER = _leads_to("/boats", "<h2>Boats</h2><p>TOLD</p>".replace("TOLD", "Skuana
         (_ignores, [], RunStatus.UNVERIFIED),
         (_ignores, ["Skua North 9"], RunStatus.UNVERIFIED),  # the same name was there before
         (_says_once, [], RunStatus.UNVERIFIED),
+        (_below_settings("Successful creation.", stays=False), [], RunStatus.SUCCESS),
+        (_below_settings("Created by Ada", stays=True), [], RunStatus.UNVERIFIED),  # no message of the press
+        (_below_settings("It was not saved.", stays=False), [], RunStatus.UNVERIFIED),
     ],
 )
 async def test_what_was_typed_must_be_there_when_the_page_is_opened_again(

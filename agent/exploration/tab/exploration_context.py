@@ -8,11 +8,15 @@ from contextlib import asynccontextmanager
 from playwright.async_api import Browser, BrowserContext, StorageState, ViewportSize
 
 from agent.browser.browser_life import is_alive
-from agent.browser.storage_state import open_with_session
+from agent.browser.storage_state import open_with_session, save_session
+from agent.exploration.requests.load_requests import LoadRequests
+from agent.exploration.requests.read_requests import ReadRequests
 from agent.exploration.requests.request_guard import RequestGuard
+from agent.exploration.requests.robots_permissions import RobotsPermissions
 from agent.exploration.tab.exploration_tab import empty_page
 from agent.page import in_page_library
 from agent.page.page_watchdog import close_context, watch_context
+from kb_schema.explorations import Exploration
 
 VIEWPORT: ViewportSize = {"width": 1280, "height": 720}
 
@@ -38,3 +42,18 @@ async def open_context(
             for page in context.pages:
                 await empty_page(page)
             await close_context(context)
+
+
+@asynccontextmanager
+async def open_session_copy(
+    browser: Browser,
+    session: BrowserContext,
+    wanted: Exploration,
+    permission: RobotsPermissions,
+    loads: LoadRequests,
+) -> AsyncIterator[tuple[BrowserContext, RequestGuard]]:
+    """Open a context with a copy of the session of another one, and a guard of its own in which no control is allowed."""
+    reads = ReadRequests(wanted.reads, wanted.origins)
+    guard = RequestGuard(wanted.origins, permission.may_open, reads=reads, loads=loads)
+    async with open_context(browser, await save_session(session), guard) as context:
+        yield context, guard

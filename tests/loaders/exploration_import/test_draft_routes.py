@@ -394,3 +394,40 @@ def test_what_is_changed_of_one_of_many_things_that_the_query_names_asks_for_the
     assert task.steps[0].action.url == "https://quay.example/index.php?title={title}&action=edit"
     assert [each.name for each in task.io_spec.inputs][:1] == ["title"]
     assert knowledge.screens[str(task.steps[0].action.target_screen)].url is None  # it would open one of them
+
+
+def test_the_name_of_a_thing_is_another_input_than_one_of_signing_in(tmp_path: Path):
+    seen = drawing(tmp_path)
+    login = "<form method=post action=/in><label>User <input name=u></label><label>Password <input type=password name=p></label><button>Log in</button></form>"
+    seen.page("start", "/", f"<main><h1>Sign in</h1>{login}</main>", start=True, signed_in=False)
+    seen.page("home", "/home", "<main><h1>Home</h1><a href='/out'>Sign out</a></main>")
+    form = "<form method=post action=/save><label>Title <input name=title required></label><button>Create</button></form>"
+    for name in ("ada", "bea"):
+        seen.page(
+            name,
+            f"/users/{name}/keys/new",
+            f"<main><h1>New key</h1>{form}<a href='/out'>Sign out</a></main>",
+            "New key",
+        )
+    tasks = {each.task_id: each for each in build_knowledge(seen.folder).knowledge.tasks.values()}
+    assert [each.name for each in tasks["sign_in"].io_spec.inputs] == ["user", "password"]
+    (made,) = (each for name, each in tasks.items() if name != "sign_in")
+    assert made.io_spec.inputs[0].name == "user_2"
+    assert made.steps[0].action.url == "https://quay.example/users/{user_2}/keys/new"
+
+
+def test_the_pages_of_a_list_are_one_screen_with_an_address(tmp_path: Path):
+    seen = drawing(tmp_path)
+    for number in (1, 2):
+        rows = "".join(f"<tr><td>Boat {number}{at}</td></tr>" for at in range(3))
+        page = f"<main><h1>Boats</h1><table><tr><th>Name</th></tr>{rows}</table></main>"
+        seen.page(f"p{number}", f"/boats?page={number}", page, "Boats", start=False)
+        seen.page(
+            f"r{number}",
+            f"/edit.php?ref={number}7",
+            "<main><h1>Edit boat</h1><label>Name <input></label></main>",
+            "Edit boat",
+        )
+    screens = {each.name: each for each in build_knowledge(seen.folder).knowledge.screens.values()}
+    assert screens["Boats"].url == "https://quay.example/boats?page=1"
+    assert screens["Edit boat"].url is None, "it would open one of them"

@@ -489,3 +489,12 @@ def test_a_heading_of_several_words_before_a_quoted_name_names_the_kind():
         look("/help", "<h1>Help</h1>"),
     ]
     assert [0, 1] in cluster_pages(pages)
+
+
+def test_refusals_at_three_places_are_one_screen():
+    pages = [
+        look(f"/special/{part}/Ada", "<h1>Permission error</h1><p>You may not do that.</p>")
+        for part in ("Block", "Rights", "Delete")
+    ]
+    pages += [look("/special/Log/Ada", "<h1>Log</h1><p>Nothing.</p>"), look("/", "<h1>Home</h1>")]
+    assert [0, 1, 2] in cluster_pages(pages)
