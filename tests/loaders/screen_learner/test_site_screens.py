@@ -493,7 +493,7 @@ def test_a_heading_of_several_words_before_a_quoted_name_names_the_kind():
 
 def test_refusals_at_three_places_are_one_screen():
     pages = [
-        look(f"/special/{part}/Ada", f"<h1>Permission error</h1><h2>{who}</h2><p>They may {part}.</p>{more}")
+        look(f"/special/{part}/Ada", f"<h1>Permission error</h1><p>{who} may {part}.</p>{more}")
         for part, who, more in (
             ("Block", "Wardens", "<ul><li>Ada</li></ul>"),
             ("Rights", "Clerks", "<dl><dt>Since<dd>1900</dl>"),
