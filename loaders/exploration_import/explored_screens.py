@@ -33,6 +33,8 @@ LONGEST_ENTRY = 30
 """The most characters of a menu entry that names a screen."""
 LEAST_PLACES = 4
 """From more paths than these, its own among them, a link to a menu's page is shown."""
+LEAST_BESIDE = 2
+"""From so many pages beside that of an entry it is asked whether they show the menu."""
 FEW_SCREENS = 3
 """The title of a page is on no more screens than these; else it is that of the site."""
 _PARTS_OF_LISTS = frozenset(
@@ -481,20 +483,51 @@ def _menu_entries(looks: Sequence[ExploredPage]) -> tuple[dict[str, str], dict[s
 def _menu_paths(looks: Sequence[ExploredPage]) -> set[str]:
     """Return the paths to which menus lead: other pages have a link to them, and they have one to themselves, or a menu that opens
     in a landmark for all pages has it.
+
+    A thing whose tabs lead to itself, and to which lists on several pages lead, is no entry: the other things beside it do not
+    show it.
     """
     shown: dict[str, set[str]] = defaultdict(set)
     opened: set[str] = set()
+    beside: dict[tuple[str, ...], set[tuple[str, ...]]] = defaultdict(set)
     for look in looks:
+        here = path_of(look.page.url)
+        beside[_parts(here)[:-1]].add(_parts(here))
         for offer in look.page.offers:
             if (
                 offer.href is not None
                 and not offer.in_row
                 and origin_of(offer.href) == origin_of(look.page.url)
             ):
-                shown[path_of(offer.href)].add(path_of(look.page.url))
+                shown[path_of(offer.href)].add(here)
                 if look.page.layer == "menu" and offer.region.partition(":")[0] in SHARED:
                     opened.add(path_of(offer.href))
-    return opened | {path for path, where in shown.items() if path in where and len(where) > LEAST_PLACES}
+    return opened | {
+        path
+        for path, where in shown.items()
+        if path in where and _are_many_places(path, where) and _is_shown_beside(path, where, beside)
+    }
+
+
+def _are_many_places(path: str, where: Collection[str]) -> bool:
+    """Return whether a menu's entry is shown at enough places: a list with other sorting is one, unless one file shows everything."""
+    places = {_parts(each) for each in where}
+    return len(where if places == {_parts(path)} else places) > LEAST_PLACES
+
+
+def _is_shown_beside(
+    path: str, where: Collection[str], beside: Mapping[tuple[str, ...], Collection[tuple[str, ...]]]
+) -> bool:
+    """Return whether half of the pages whose addresses differ from a path in its last part have a link to it, if there are two."""
+    others = set(beside[_parts(path)[:-1]]) - {_parts(path)}
+    showing = others & {_parts(each) for each in where}
+    return len(others) < LEAST_BESIDE or len(showing) * 2 >= len(others)
+
+
+def _parts(path: str) -> tuple[str, ...]:
+    """Return the parts of a path without its query."""
+    before, mark, fragment = path.partition("#")
+    return tuple(part for part in f"{before.partition('?')[0]}{mark}{fragment}".split("/") if part)
 
 
 def _linked_paths(looks: Sequence[ExploredPage]) -> set[str]:

@@ -21,11 +21,17 @@ from typing import TypeVar
 from urllib.parse import unquote
 
 from kb_schema.explorations import FAMILY
-from kb_schema.text_similarity import TITLE_SIGNS
 from kb_schema.url_patterns import ANY, split_glued_id
 from loaders.screen_learner.error_pages import is_error_page
 from loaders.screen_learner.observed_pages import ObservedPage
 from loaders.screen_learner.page_layers import group_layers
+from loaders.screen_learner.page_namings import (
+    DEEDS,
+    LEAST_DEPTH,
+    PIECES,
+    name_with_thing_last,
+    names_around_thing,
+)
 from loaders.screen_learner.page_views import name_views
 from loaders.screen_learner.url_patterns import place, segments
 from web_pages.page_profiles import PageFeature
@@ -70,7 +76,6 @@ _LINK = 0.25
 _TOOLS = frozenset({"label", "field", "column", "landmark", "test_id", "marker"})
 _OFFERED = frozenset({"label", "field", "control"})
 _CALLED = frozenset({"heading", "title"})
-HEADING = "heading"
 SAME_PART = 0.7
 """The share of the smaller page's features from which it shows a part of the other: to somebody with fewer rights."""
 UNFOLDED = 0.95
@@ -81,41 +86,13 @@ LEAST_UNFOLDED = 2.5
 """The same at a place without an id: a heading and something beside it."""
 _COMMON = 0.6
 """The share of places from which a feature belongs to the site's frame."""
-_DEEDS = frozenset(
-    [
-        "new",
-        "add",
-        "create",
-        "edit",
-        "update",
-        "change",
-        "modify",
-        "delete",
-        "remove",
-        "copy",
-        "clone",
-        "show",
-        "view",
-        "details",
-        "detail",
-        "list",
-        "import",
-        "export",
-    ]
-)
-"""Parts of addresses that say what is done, and are no names of things."""
 _FEW_PLACES = 4
 _MANY_PLACES = 8
 """From so many places a part of a site has a frame of its own."""
-LEAST_DEPTH = 2
-"""The parts of an address (the first is empty) above the names of articles: below the root anything may stand."""
-_PIECES = re.compile(rf"(?<=:)\s+|\s+(?:[{TITLE_SIGNS}]|::)\s+|[\u201c\u201d\"]")
 _WITHOUT_DIGITS = str.maketrans("0123456789", "ghijklmnop")
 """A part of an address with a number would be an id."""
 _ASKED_WORD = re.compile(r"[^\W\d_](?:[^\W\d]|[.:/-])*")
 """A value in a query that may name what is shown: `history`, `com_users`, `site/about`."""
-_QUOTES = re.compile(r"[\u201c\u201d\"]")
-_NAMES_A_KIND = re.compile(r"[^\W\d_]+(?: [^\W\d_]+)*")
 _VARIES = re.compile(r"\d+|(?<!\S)/\S*")
 """Numbers, and addresses in texts."""
 
@@ -256,15 +233,16 @@ def _build_variants(
         for key, numbers in found.items()
     }
     frame_built = _frame_built((at, shapes[at, roles]) for at, roles in order)
+    fewest = {key: min((pages[number].profile.signs for number in found[key]), key=_fixed) for key in order}
     return [
         _PageVariant(
             at,
             roles,
             shapes[at, roles],
             shapes[at, roles] - frame_built,
-            min((pages[number].profile.signs for number in found[at, roles]), key=_fixed),
+            fewest[at, roles],
             any(is_error_page(pages[number].profile) for number in found[at, roles]),
-            _naming(at, min((pages[number].profile.signs for number in found[at, roles]), key=_fixed)),
+            name_with_thing_last(at, fewest[at, roles]),
             tuple(found[at, roles]),
             at in entries,
             frozenset.intersection(*(_list_asked(pages[number].path) for number in found[at, roles])),
@@ -281,30 +259,11 @@ def _list_asked(path: str) -> frozenset[str]:
     )
 
 
-def _naming(at: tuple[str, ...], signs: frozenset[PageFeature]) -> str:
-    """Return the heading of a page that names one thing after the word for its kind, as its address does.
-
-    Only a name as people write it counts, with a capital letter or several words: `add` is an action.
-    """
-    name = unquote(at[-1]).replace("_", " ") if len(at) > LEAST_DEPTH else ""
-    if not name or ANY in name or not (name != name.lower() or " " in name or at[-1] != name):
-        return ""
-    ending = f" {name.casefold()}"
-    heads = {
-        piece.casefold().strip()
-        for sign in signs
-        if (sign.kind, sign.where) in ((HEADING, "h1"), ("title", ""))
-        for piece in _PIECES.split(_QUOTES.sub("", sign.text))
-    }
-    kinds = sorted(head.removesuffix(ending).strip() for head in heads if head.endswith(ending))
-    return f"{kinds[0]} #" if kinds and _NAMES_A_KIND.fullmatch(kinds[0]) else ""
-
-
 def _roles(sign: PageFeature, data: frozenset[str]) -> Iterator[SignRole]:
     """Return a feature by its role: of texts the parts that name no data, without numbers."""
     if sign.kind not in _WEIGHTS:
         return
-    pieces = _PIECES.split(sign.text) if sign.kind in _CALLED else [sign.text]
+    pieces = PIECES.split(sign.text) if sign.kind in _CALLED else [sign.text]
     for piece in pieces:
         folded = piece.casefold().strip(" :*")
         named = folded in data and sign.kind in ("heading", "title", "control", "current")
@@ -455,13 +414,16 @@ def _of_one_kind(
             stem = _stem_of(part)
             if stem in names or any(_stem_of(name) == part for name in names):
                 continue  # `keyword` is the list of `keyword2`, or where one is made
-            if part in _DEEDS and any(name in _DEEDS for name in names):
+            if part in DEEDS and any(name in DEEDS for name in names):
                 continue  # what is done with a thing: the form for a new one may be that for changing one
             same_word = bool(stem) and any(_stem_of(name) == stem for name in names)
             named = _namings(looks, addresses)
             same_name = any(
                 named & _namings(looks, other) and _offer_a_part_everywhere(looks, addresses, other)
                 for other in others
+            ) or any(
+                _are_named_alike(looks, (part, addresses), (name, other))
+                for name, other in zip(names, others, strict=False)
             )
             if (
                 same_word
@@ -486,6 +448,29 @@ def _of_one_kind(
 def _namings(looks: Sequence[_PageVariant], addresses: Mapping[tuple[str, ...], list[int]]) -> frozenset[str]:
     """Return how the pages at the end of an address are named, those without a name left out."""
     return frozenset(looks[number].naming for number in addresses.get((), ()) if looks[number].naming)
+
+
+def _are_named_alike(
+    looks: Sequence[_PageVariant],
+    one: tuple[str, Mapping[tuple[str, ...], list[int]]],
+    other: tuple[str, Mapping[tuple[str, ...], list[int]]],
+) -> bool:
+    """Return whether everywhere below two names a page has the name in its title in one way, and the same actions: `Ada's orders`.
+
+    Their lists may be full or empty, so the nesting of those with actions of their own may differ.
+    """
+    (first, below_first), (second, below_second) = one, other
+    shared = below_first.keys() & below_second.keys()
+    return bool(shared) and all(
+        any(
+            names_around_thing(first, looks[a].signs) & names_around_thing(second, looks[b].signs)
+            and not _are_two_entries(looks[a], looks[b])
+            and _offer_one_use(looks[a], looks[b])
+            for a in below_first[rest][:3]
+            for b in below_second[rest][:3]
+        )
+        for rest in shared
+    )
 
 
 def _offer_a_part_everywhere(
@@ -576,7 +561,7 @@ def _are_branches_of_one_kind(
 
 def _says_a_part(rest: tuple[str, ...]) -> bool:
     """Return whether the end of an address begins with a word that is neither a deed nor an id: the part of a thing."""
-    return bool(rest) and ANY not in rest[0] and rest[0] not in _DEEDS
+    return bool(rest) and ANY not in rest[0] and rest[0] not in DEEDS
 
 
 def _say_another_thing(one: _PageVariant, other: _PageVariant) -> bool:
@@ -594,6 +579,15 @@ def _same_kind(one: _PageVariant, other: _PageVariant) -> bool:
     if one.in_menu is not other.in_menu and one.called != other.called and not _has_own_tools(one, other):
         return False
     return _have_one_use(one, other)
+
+
+def _offer_one_use(one: _PageVariant, other: _PageVariant) -> bool:
+    """Return whether the actions of two pages are alike, and their nesting, if they have none of their own."""
+    return (
+        one.error == other.error
+        and _role_similarity(one.tools, other.tools) >= SAME_TOOLS
+        and (_has_own_tools(one, other) or _share(one.built, other.built) >= SAME_BUILD)
+    )
 
 
 def _have_one_use(one: _PageVariant, other: _PageVariant) -> bool:

@@ -16,6 +16,8 @@ from agent.exploration.pages.page_observation import PageObservation, list_offer
 from agent.exploration.requests.request_guard import RequestGuard
 from agent.exploration.tab.exploration_context import open_context
 from agent.exploration.tab.exploration_tab import AttemptResult, ExplorationTab
+from agent.page.page_refusals import read_refusal_signs
+from kb_schema.excerpts import excerpt
 from kb_schema.explorations import Offer, SentSignInForm
 from kb_schema.secret_fields import is_secret_name
 from kb_schema.selectors import ValueStrategy
@@ -40,6 +42,8 @@ LATE_FORM_MS = 10_000
 """Milliseconds that are waited for the first field of a page that has none yet."""
 MOST_WAYS = 3
 """Links and buttons that are tried to find the login form."""
+LONGEST_REASON = 200
+"""The most characters of what a page says is wrong."""
 _BUTTONS = frozenset({"submit", "image"})
 _USER_KINDS = frozenset({"email", "text", ""})
 
@@ -71,16 +75,15 @@ async def sign_in_by_form(browser: Browser, url: str, inputs: Mapping[str, str])
             look = _require_page_index(arrival, url)
             if at > 0 and not look.asks_to_sign_in and not await _asks_for_more(tab, look, left):
                 break
+            if sent and not left:
+                raise await _report_refused_values(tab)
             arrival, form = await _submit_one_form(tab, look, left)
             if requests.refused:
                 raise _no_sign_in_form(look, requests.refused[0])
             sent.append(form)
         came = _require_page_index(arrival, url)
         if came.asks_to_sign_in:
-            raise UserError(
-                "signing in failed: the website still asks for the password",
-                fix="check the values of --input",
-            )
+            raise await _report_refused_values(tab)
         state = await save_session(context)
         named = (await tab.open(url)).look
         if named is None or not named.asks_to_sign_in:
@@ -191,6 +194,16 @@ async def _submit_one_form(
                 f"the field for {name!r} does not accept its value", fix="watch the page with --headed"
             )
     return await tab.use(button, look), SentSignInForm(url=look.url, fields=tuple(filled), button=button)
+
+
+async def _report_refused_values(tab: ExplorationTab) -> UserError:
+    """Return the error for a website that asks for the password again, with what its page says is wrong."""
+    signs = await read_refusal_signs(await tab.page())
+    said = excerpt("; ".join(each.text for each in signs.messages if each.wrong or each.live), LONGEST_REASON)
+    return UserError(
+        f"signing in failed: {f'the website says: {said}' if said else 'the website asks for the password again'}",
+        fix="check the values of --input",
+    )
 
 
 def _no_sign_in_form(look: PageObservation, why: str) -> UserError:

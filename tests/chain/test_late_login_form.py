@@ -198,3 +198,13 @@ async def test_a_map_begins_where_signing_in_led_if_the_form_is_shown_to_who_has
         await map_website(browser, plan, lambda opened: sign_in_with_form(opened, url, ACCOUNT), view)
         found = {page.url.removeprefix(site.url) for page in folder.exploration.pages()}
         assert {"/desk", "/desk/log"} <= found
+
+
+async def test_wrong_values_are_told_with_the_words_of_the_page(browser: Browser) -> None:
+    refused = Answer(f"<p role=alert>Name and password don't match</p>{FORM}")
+    told = pytest.raises(
+        UserError, match="signing in failed: the website says: Name and password don't match"
+    )
+    with small_site({"/": FORM, "/in": refused}) as site, told:
+        await sign_in_by_form(browser, f"{site.url}/", ACCOUNT)
+    assert site.asked["POST /in"] == 1

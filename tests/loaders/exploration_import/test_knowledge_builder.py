@@ -596,3 +596,36 @@ def test_pages_that_a_menu_calls_as_they_are_headed_are_screens_of_their_own_tho
     )
     made = build_knowledge(seen.folder)
     assert len(made.screens) == 7, dict(made.screens)
+
+
+def _clerk(name: str, orders: int, part: str = "orders") -> str:
+    """A page of a clerk, with tabs that lead to its own parts, and a list that may be empty."""
+    low = name.casefold()
+    rows = "".join(f"<tr><td><b>{at}</b></td><td><i>sent</i></td></tr>" for at in range(orders))
+    rows = (
+        rows
+        or "<tr><td colspan=2><div><h3>Nothing here</h3><blockquote><em>Ask the office.</em></blockquote></div></td></tr>"
+    )
+    return (
+        f"{NAV}<nav aria-label='Clerk'><a href='/clerks/{low}'>Orders</a>"
+        f"<a href='/clerks/{low}/notes'>Notes</a></nav><main><button>Pause {part}</button>"
+        f"<table><thead><tr><th>Number</th><th>State</th></tr></thead><tbody>{rows}</tbody></table></main>"
+    )
+
+
+def test_things_whose_tabs_lead_to_themselves_are_one_screen_though_lists_everywhere_lead_to_each(
+    tmp_path: Path,
+) -> None:
+    names = ("Ada", "Ben", "Cid")
+    links = "".join(f"<p><a href='/clerks/{each.casefold()}'>{each}</a></p>" for each in names)
+    seen = drawing(tmp_path, ("/boats",))
+    for place in ("boats", "log", "clerks", "quays", "ropes"):
+        body = f"{NAV}<main><h1>{place.capitalize()}</h1>{links}</main>"
+        seen.page(place, f"/{place}", body, place, start=place == "boats")
+    for orders, name in enumerate(names):
+        path = f"/clerks/{name.casefold()}"
+        seen.page(name, path, _clerk(name, orders), f"{name}'s orders")
+        seen.page(f"{name}-notes", f"{path}/notes", _clerk(name, orders, "notes"), f"{name}'s notes")
+    screens = [set(pages) for pages in build_knowledge(seen.folder).screens.values()]
+    assert set(names) in screens
+    assert {f"{name}-notes" for name in names} in screens

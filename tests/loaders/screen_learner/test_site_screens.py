@@ -502,3 +502,21 @@ def test_refusals_at_three_places_are_one_screen():
     ]
     pages += [look("/special/Log/Ada", "<h1>Log</h1><p>Nothing.</p>"), look("/", "<h1>Home</h1>")]
     assert [0, 1, 2] in cluster_pages(pages)
+
+
+def test_pages_with_the_name_of_their_thing_within_the_title_are_one_kind_if_they_offer_the_same():
+    def page(path: str, title: str, columns: Sequence[str], body: str) -> ObservedPage:
+        heads = "".join(f"<th>{column}</th>" for column in columns)
+        shown = f"<button>Follow</button><table><thead><tr>{heads}</tr></thead></table>{body}"
+        return look(path, f"<h2>{title}</h2>{shown}", title)
+
+    full = "<section><article><h3><i></i></h3><figure><img src=/x><figcaption><time>May</time></figcaption></figure></article></section>"
+    empty = "<div><blockquote><em>Ask.</em><dl><dt>Office<dd><q>No</q></dl></blockquote></div>"
+    pages = [
+        page("/clerks/ada-may", "Ada May's orders", ("Order", "Sent"), full),
+        page("/clerks/ben", "Ben's orders", ("Order", "Sent"), empty),
+        page("/manage/ropes", "Manage ropes", ("Length", "Colour", "Maker"), full),
+        page("/manage/berths", "Manage berths", ("Depth", "Quay", "Light"), empty),
+    ]
+    pages += [look("/", "<h1>Home</h1>"), look("/help", "<h1>Help</h1><p>Ask us.</p>")]
+    assert cluster_pages(pages)[:3] == [[0, 1], [2], [3]]
