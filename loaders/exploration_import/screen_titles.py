@@ -12,6 +12,7 @@ from kb_schema.text_similarity import TITLE_SIGNS
 from kb_schema.url_patterns import ANY
 from loaders.exploration_import.readable_ids import to_id_words
 from loaders.screen_learner.observed_pages import ObservedPage
+from loaders.screen_learner.page_namings import names_around_thing
 from loaders.screen_learner.screen_names import choose_name, find_told_name, list_shared_titles
 from loaders.screen_learner.url_patterns import is_open, list_thing_names, place, segments
 from web_pages.page_profiles import PageFeature
@@ -39,6 +40,11 @@ _COUNTED = re.compile(
 _SCRIPT = re.compile(r"\.[a-z]{2,5}$")
 """The end of an address that names a program: `index.php`."""
 _ASKED_WORDS = re.compile(r"[^\W\d_]+(?:[/._:-][^\W\d_]+)*")
+_OWNING = re.compile(r"(?:\b(?:of|for|by|in|on)\s+)?#(?:['\u2019]s?)?(?!\w)")
+"""The name of a thing in a title, with the word that ties it to the rest."""
+_EDGES = " :()[]\u2013\u2014-"
+LEAST_WORD = 3
+"""The least number of letters of a part of an address that names a screen."""
 MOST_WORDS = 2
 """So many words in one place of the addresses of a screen are names of sections; more are names of things."""
 SHARED = 0.8
@@ -72,11 +78,26 @@ def titles_of(
         site.without_site(without_counts(entry if entry and led.count(entry) == 1 else name))
         for entry, name in zip(led, told, strict=True)
     ]
+    _name_after_lists(names, grouped)
     for numbers in _list_alike(names):
         _tell_by_title(names, numbers, grouped)
     for numbers in _list_alike(names):
         _tell_by_place(names, numbers, grouped)
     return [name[:LONGEST] for name in names]
+
+
+def _name_after_lists(names: list[str], grouped: Sequence[Sequence[ObservedPage]]) -> None:
+    """Name the things of a list after it, if nothing but a letter of their address names them: `/r/5` below "Review requests"."""
+    places = [_place_of(own) for own in grouped]
+    for number, at in enumerate(places):
+        if (
+            is_open(at[-1:])
+            and names[number] == by_address(at)
+            and max(map(len, at[:-1]), default=0) < LEAST_WORD
+        ):
+            listing = next((other for other, place in enumerate(places) if place == at[:-1]), None)
+            if listing is not None:
+                names[number] = f"{names[listing]} detail"
 
 
 def _list_alike(names: Sequence[str]) -> list[list[int]]:
@@ -168,7 +189,9 @@ def _menu_entry(
 
 
 def _shortest_way(own: Sequence[ObservedPage], entries: Mapping[str, str]) -> str:
-    """Return the entry that leads to the shortest address of these pages; "" if none does."""
+    """Return the entry that leads to the shortest address of these pages; "" if none does, or if it leads to one of many things."""
+    if is_open(_place_of(own)[-1:]):
+        return ""
     paths = {page.path for page in own}
     leading = [(len(path), at, name) for at, (name, path) in enumerate(entries.items()) if path in paths]
     return min(leading)[2] if leading else ""
@@ -231,7 +254,12 @@ class _SiteTexts:
             told = find_told_name(own, others)
             below = self._heading(own, others) if told in self._above else ""
             return below or told or _name_by_query(own) or _capitalized(_spoken(self._short(at))) or "Start"
-        return self._heading(own, others) or self._of_one(own, others) or self._common_text(own, others, at)
+        return (
+            self._heading(own, others)
+            or self._of_one(own, others)
+            or _name_around_thing(own, at)
+            or self._common_text(own, others, at)
+        )
 
     def _heads(self, page: ObservedPage) -> tuple[str, ...]:
         """Return the page's highest headings, or title, without those of the site."""
@@ -288,6 +316,20 @@ class _SiteTexts:
         below = at[len(self._root) :] if at[: len(self._root)] == self._root else at
         parts = tuple(part for part in below if to_id_words(part) not in self._things)
         return parts or below or at
+
+
+def _name_around_thing(own: Sequence[ObservedPage], at: tuple[str, ...]) -> str:
+    """Return what the titles of pages of one of many things say beside its name in the address: `Orders` of "Ada's orders".
+
+    Empty if they do not say it in one way.
+    """
+    for number in (number for number, part in enumerate(at) if part == ANY):
+        shared = frozenset.intersection(
+            *(names_around_thing(_parts(page.path)[number], page.profile.signs) for page in own)
+        )
+        if shared:
+            return _capitalized(_OWNING.sub(" ", min(shared)).strip(_EDGES))
+    return ""
 
 
 def _name_by_query(own: Sequence[ObservedPage]) -> str:

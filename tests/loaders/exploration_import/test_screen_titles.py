@@ -53,10 +53,12 @@ def named(
         ([look("/runs", more="<div aria-live='assertive'><h6>Oops. Something went wrong.</h6></div>")], "Runs"),
         ([look("/mail/out", "13 pending mails")], "Pending mails"),
         ([look("/query", "Custom query (4 matches)")], "Custom query"),
+        ([look("/clerks/ada-may", title="Ada May's orders - Quay"), look("/clerks/ben", title="Ben's orders - Quay")], "Orders"),
+        ([look("/clerks/ada", title="Pay of Ada - Quay"), look("/clerks/ben", title="Pay of Ben - Quay")], "Pay"),
     ],
     ids=["numbers", "colons", "titles", "things", "names of things", "names that begin alike", "no heading", "new",
          "numbers and names", "one number", "behind its key", "site behind a bullet",
-         "a message is no name", "a count before", "a count behind"],
+         "a message is no name", "a count before", "a count behind", "things in titles", "things behind a preposition"],
 )  # fmt: skip
 def test_a_screen_is_called_what_its_pages_say_they_are_and_not_by_one_thing(
     pages: list[ObservedPage], name: str
@@ -210,3 +212,13 @@ def test_a_page_of_a_program_that_says_nothing_is_called_what_its_address_asks_f
         "Edit",
         "Crew list",
     ]
+
+
+def test_an_entry_of_the_menu_that_leads_to_one_of_many_things_names_none_of_their_screens() -> None:
+    clerks = [look("/clerks/ada", "Ada"), look("/clerks/ben", "Ben")]
+    assert named([clerks], entries={"Ada May": "/clerks/ada"}) == ["Clerks detail"]
+
+
+def test_things_below_a_letter_are_called_after_their_list() -> None:
+    orders, things = [look("/o", "Orders")], [look("/o/1", "Rope"), look("/o/2", "Paint")]
+    assert named([orders, things]) == ["Orders", "Orders detail"]
