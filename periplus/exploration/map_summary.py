@@ -15,6 +15,7 @@ from agent.exploration.requests.robots_permissions import DISALLOWED
 from kb_schema import KnowledgeBase
 from kb_schema.explorations import Exploration, ExplorationPage, Offer
 from loaders.exploration_import import ExploredKnowledge
+from loaders.exploration_import.screen_groups import PUBLIC
 from loaders.markup_escapes import format_count
 from periplus.exploration.map_folder import MapFolder
 from periplus.exploration.map_view import ENDED, format_plain_text
@@ -155,7 +156,10 @@ def _next(exploration: Exploration, folder: MapFolder, *, loaded: bool) -> list[
 
 
 def _list_goals(knowledge: KnowledgeBase) -> list[str]:
-    """Return a command that goes to a screen, with the inputs of the task that signs in."""
+    """Return a command that goes to a screen, with the inputs of the task that signs in.
+
+    Of the screens for those who are signed in, it is the one to which most lead after the first, which mostly is the start.
+    """
     login = knowledge.tasks.get(knowledge.website.login_task_id or "")
     forms = () if login is None else {each.action.target_screen for each in login.steps}
     goals = [
@@ -163,9 +167,13 @@ def _list_goals(knowledge: KnowledgeBase) -> list[str]:
     ]
     if not goals:
         return []
+    led = Counter(each.to_screen for each in knowledge.transitions.values())
+    public = {each.screen for each in knowledge.memberships if each.group == PUBLIC}
+    goals.sort(key=lambda each: (each.screen_id in public, -led[each.screen_id]))
+    goal = goals[min(1, len(goals) - 1)]
     inputs = [] if login is None else [each.name for each in login.io_spec.inputs if each.required]
     given = "".join(f" --input {name}=VALUE" for name in inputs)
-    return [f"periplus run --goal {goals[-1].screen_id}{given}"]
+    return [f"periplus run --goal {goal.screen_id}{given}"]
 
 
 def _signing_in(by: str) -> str:

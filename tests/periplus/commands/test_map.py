@@ -173,6 +173,30 @@ def test_the_summary_says_how_to_go_on(tmp_path: Path, ended_by: str | None) -> 
     assert f"periplus kb load {folder.knowledge}" in result.output
 
 
+def test_the_summary_names_a_goal_that_one_reaches_signed_in(tmp_path: Path) -> None:
+    found = drawing(tmp_path / "exploration")
+    frame = "<nav><a href='/'>Quay</a><a href='/boats'>Boats</a><a href='/log'>Log</a></nav>"
+    found.page(
+        "p1", "/", f"{frame}<main><h1>Quay</h1><p><a href='/boats'>All boats</a></p></main>", start=True
+    )
+    found.page("p2", "/boats", f"{frame}<main><h1>Boats</h1><label>Find <input></label></main>")
+    found.page("p3", "/log", f"{frame}<main><h1>Log</h1><table><tr><td>1</table></main>")
+    found.page("p4", "/help", "<main><h1>Help</h1><dl><dt>Who<dd>All</dl></main>", signed_in=False)
+    for page in ("p1", "p3"):
+        found.went(page, "Boats", "p2")
+    found.went("p2", "Quay", "p1")
+    found.went("p3", "Quay", "p1")
+    found.went("p2", "Log", "p3")
+    exploration = found.folder.exploration
+    found.folder.end(exploration.model_copy(update={"ended_by": "done", "ended_at": exploration.started_at}))
+    result = CliRunner().invoke(app, ["--redraw", str(tmp_path)])
+    assert result.exit_code == 0, result.output
+    assert result.output.strip().splitlines()[-1].strip() in (
+        "periplus run --goal boats",
+        "periplus run --goal quay",
+    )
+
+
 def test_loading_is_done_at_once_where_it_is_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
