@@ -175,7 +175,7 @@ class ExplorationState:
             page,
             offer,
             self.pages.get(passage.to_page or ""),
-            downloaded=passage.outcome == "download",
+            passage.outcome,
         )
         if passage.to_page in (None, passage.from_page, *self._reached):
             self.fruitless[kind_of(page, offer)] += 1

@@ -10,8 +10,9 @@ from agent.exploration.offer_keys import OfferKey, kind_of, kind_of_link, name_a
 from agent.exploration.pages.page_addresses import build_place, build_place_path, normalize_address
 from agent.exploration.pages.page_digests import PageDigests
 from agent.exploration.thing_parts import ThingParts
-from kb_schema.explorations import SHARED, WENT_BACK, ExplorationPage, Offer
+from kb_schema.explorations import SHARED, WENT_BACK, AttemptOutcome, ExplorationPage, Offer
 
+_FAILED = frozenset[AttemptOutcome](("error", "external"))
 _FILE = "a file"
 """Stands for the structure of a page where a control led to a file."""
 
@@ -34,6 +35,8 @@ class FollowedControls:
         """The least depth of the pages with an entry of a menu."""
         self._acting: set[str] = set()
         """Places of links from which the application went back."""
+        self._failed: Counter[str] = Counter()
+        """How often an address could not be opened by a link."""
         self._things = ThingParts()
 
     def note_page(self, page: ExplorationPage) -> None:
@@ -48,9 +51,11 @@ class FollowedControls:
                 self._nearest_entry[entry] = min(page.depth, self._nearest_entry.get(entry, page.depth))
 
     def note(
-        self, page: ExplorationPage, offer: Offer, arrived: ExplorationPage | None, *, downloaded: bool
+        self, page: ExplorationPage, offer: Offer, arrived: ExplorationPage | None, outcome: AttemptOutcome
     ) -> None:
-        """Note a control that was used on a page, and the page to which it led, or whether it led to a file."""
+        """Note a control that was used on a page, and the page to which it led, if it did."""
+        if offer.href and outcome in _FAILED:
+            self._failed[normalize_address(offer.href)] += 1
         if offer.href:
             self._kinds.add(_make_of(page, offer))
             loaded = arrived is not None and arrived is not page and arrived.openable is True
@@ -62,7 +67,7 @@ class FollowedControls:
                 self._loading.add(kind_of_link(page, offer))
         if offer.href and not offer.in_row:
             self._names[name_link(offer)] += 1
-        if downloaded:
+        if outcome == "download":
             self._built[_name_on(page, offer)][_FILE].add(page.page_id)
         if arrived is not None and arrived.page_id != page.page_id and not arrived.layer:
             self._built[_name_on(page, offer)][PageDigests.of(arrived.state).bones].add(page.page_id)
@@ -76,6 +81,10 @@ class FollowedControls:
     def acts(self, offer: Offer) -> bool:
         """Whether the application went back from a link to its place: it may have changed something."""
         return offer.href is not None and build_place(offer.href) in self._acting
+
+    def fails(self, offer: Offer, most: int) -> bool:
+        """Whether the address of a link could not be opened so many times: it leads to an error, or out of the website."""
+        return offer.href is not None and self._failed[normalize_address(offer.href)] >= most
 
     def knows_part(self, url: str) -> bool:
         """Whether an address is that of a part of a thing, and the same part of another thing is kept."""

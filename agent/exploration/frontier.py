@@ -49,6 +49,7 @@ _ASKED: tuple[Danger, ...] = ("deletes", "pays", "sends", "submits")
 SAME_AS_KNOWN = "similar pages are known"
 SAME_AS_KNOWN_BELOW = "similar pages below {path} are known, for example {example} was not opened"
 TRIED_ELSEWHERE = "tried on other pages"
+FAILED = "its address could not be opened from other pages"
 LIKE_OTHERS = "others of its kind in the menu led nowhere"
 
 
@@ -149,6 +150,8 @@ def explain_skip(
         refused = offer.why
     if refused is None and not offer.allowed_by and book.followed.acts(offer):
         refused = WENT_BACK
+    if refused is None and not offer.allowed_by and book.followed.fails(offer, TRIES):
+        refused = FAILED
     if refused is not None:
         asks = book.confirmations and is_asking(page, offer) and page.depth < book.limits.depth
         return None if asks and not book.has_asked(page, offer, TRIES_OF_ROWS) else refused

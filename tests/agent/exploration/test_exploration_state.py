@@ -140,6 +140,16 @@ def test_a_link_to_a_known_address_is_tried_once_for_each_make() -> None:
     assert why(ExplorationState(MapLimits(), [one, *others]), one, one.offers[1]) is None
 
 
+def test_a_link_whose_address_could_not_be_opened_twice_is_left_on_other_pages() -> None:
+    away = link(1, "/plans")
+    pages = [page(n, path, (away,)) for n, path in enumerate(("/a", "/b", "/c", "/d"), start=1)]
+    book = ExplorationState(MapLimits(), pages)
+    for one, outcome in zip(pages, ("error", "external"), strict=False):
+        assert why(book, pages[3], away) is None
+        book.note_passage(passed(one, away).model_copy(update={"outcome": outcome}))
+    assert why(book, pages[3], away) == "its address could not be opened from other pages"
+
+
 def test_links_to_their_own_page_are_tried_once() -> None:
     pages = [page(n, f"/{name}", (link(1, f"/{name}"),)) for n, name in enumerate("ab", start=1)]
     book = ExplorationState(MapLimits(), pages)
