@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from kb_schema.explorations import Danger
+from kb_schema.explorations import SHARED, Danger
 from kb_schema.tasks import Task
 from loaders.exploration_import.draft_routes import (
     Arrival,
@@ -39,6 +39,8 @@ from loaders.exploration_import.task_drafts import (
 
 MOST_OF_SCREEN = 30
 """Drafts of buttons and switches of one screen."""
+LEAST_SHARING = 3
+"""On so many screens, and on half of them, a button is part of the site's frame."""
 _CHANGING: frozenset[Danger] = frozenset(["submits", "deletes", "sends", "pays", "unknown_method"])
 """Why a control was not tried that would change something."""
 _SENDING: frozenset[Danger] = frozenset(["submits", "sends", "pays", "unknown_method"])
@@ -76,8 +78,14 @@ def draft_control_tasks(
     sign_in = next((task for task in known if task.task_id == SIGN_IN), None)
     taken = {task.task_id for task in known}
     drafted: set[tuple[str, ...]] = set()
+    frame = _list_frame_keys(placed)
     tasks: list[Task] = []
-    for form, name in _Offered(placed, routes, leading, beside, lists, states, idle).list_all():
+    for form, said in _Offered(placed, routes, leading, beside, lists, states, idle).list_all():
+        of_frame = _get_frame_key(form.button) if not form.fields and not form.choices else ()
+        name = form.button.control.called if of_frame in frame else said
+        if of_frame in drafted:
+            continue  # the same button in the frame of another page
+        drafted.update({of_frame} & frame)
         opener = _find_asking(form.route)
         asked_by = () if opener is None else (opener.element.element_id, form.button.screen.screen_id)
         begins = form.route[-1].control.screen.screen_id if form.route else ""
@@ -96,6 +104,22 @@ def draft_control_tasks(
         taken.add(task_id)
         tasks.append(TaskDraft(form, task_id, called, sign_in if form.signed_in else None).task())
     return tasks
+
+
+def _get_frame_key(each: PlacedControl) -> tuple[str, ...]:
+    """Return by what a control of a site's frame is the same on every page; empty for one of no landmark that pages share."""
+    landmark = each.control.region.partition(":")[0]
+    return (landmark, each.control.offer.role, each.control.called) if landmark in SHARED else ()
+
+
+def _list_frame_keys(placed: Sequence[PlacedControl]) -> set[tuple[str, ...]]:
+    """Return the keys of the controls that most screens without a layer have in a landmark."""
+    usual = [each for each in placed if not each.screen.layer]
+    shown: dict[tuple[str, ...], set[str]] = defaultdict(set)
+    for each in usual:
+        shown[_get_frame_key(each)].add(each.screen.screen_id)
+    least = max(LEAST_SHARING, len({each.screen.screen_id for each in usual}) / 2)
+    return {key for key, screens in shown.items() if key and len(screens) >= least}
 
 
 class _Offered:

@@ -692,3 +692,13 @@ def test_what_a_dialog_has_when_it_opens_needs_nothing_pressed_in_it(tmp_path: P
     assert [[step.step_id for step in task.ordered_steps][:3] for task in tasks] == [
         ["open", "choose_row", "set_phone"]
     ]
+
+
+def test_a_button_in_the_bar_of_every_page_is_one_task(tmp_path: Path):
+    seen = drawing(tmp_path)
+    bar = "<header><button>Remove</button></header>"
+    for number, name in enumerate(("Boats", "Quays", "Ropes", "Lamps")):
+        body = f"{bar}<main><h1>{name}</h1><table><tr><td>{number}</td></tr></table></main>"
+        _draw(seen, f"p{number}", f"/{name.lower()}", body, start=number == 0)
+    tasks = build_knowledge(seen.folder).knowledge.tasks
+    assert [task.name for task in tasks.values()] == ["Remove"]
