@@ -42,6 +42,8 @@ _SCRIPT = re.compile(r"\.[a-z]{2,5}$")
 _ASKED_WORDS = re.compile(r"[^\W\d_]+(?:[/._:-][^\W\d_]+)*")
 _OWNING = re.compile(r"(?:\b(?:of|for|by|in|on)\s+)?#(?:['\u2019]s?)?(?!\w)")
 """The name of a thing in a title, with the word that ties it to the rest."""
+_ORNAMENTS = " \u00bb\u00ab\u203a\u2039\u2192\u25b8\u25be"
+"""Arrows at the ends of a heading that is a link."""
 _EDGES = " :()[]\u2013\u2014-"
 LEAST_WORD = 3
 """The least number of letters of a part of an address that names a screen."""
@@ -75,14 +77,16 @@ def titles_of(
         for own, rest in zip(grouped, others, strict=True)
     ]
     names = [
-        site.without_site(without_counts(entry if entry and led.count(entry) == 1 else name))
-        for entry, name in zip(led, told, strict=True)
+        site.without_site(without_counts(shown.strip(_ORNAMENTS) or shown))
+        for shown in (
+            entry if entry and led.count(entry) == 1 else name for entry, name in zip(led, told, strict=True)
+        )
     ]
     _name_after_lists(names, grouped)
     for numbers in _list_alike(names):
         _tell_by_title(names, numbers, grouped)
     for numbers in _list_alike(names):
-        _tell_by_place(names, numbers, grouped)
+        _tell_by_place(names, numbers, grouped, site.things)
     return [name[:LONGEST] for name in names]
 
 
@@ -128,12 +132,15 @@ def _tell_by_title(
 
 
 def _tell_by_place(
-    names: list[str], numbers: Sequence[int], grouped: Sequence[Sequence[ObservedPage]]
+    names: list[str],
+    numbers: Sequence[int],
+    grouped: Sequence[Sequence[ObservedPage]],
+    things: Collection[str],
 ) -> None:
-    """Add to screens of one name what their addresses, or else their headings, have of their own."""
+    """Add to screens of one name what their addresses, or else their headings, have of their own, without the words of `things`."""
     above = _find_above(numbers, grouped)
     places = [_spoken_place(grouped[number]) for number in numbers]
-    parted = zip(_parted(places), _headed_apart([grouped[each] for each in numbers]), strict=True)
+    parted = zip(_parted(places, things), _headed_apart([grouped[each] for each in numbers]), strict=True)
     for number, (by_path, by_heading) in zip(numbers, parted, strict=True):
         heading = "" if any(map(str.isdecimal, by_heading)) else by_heading
         beside = "" if number == above else by_path or heading
@@ -212,7 +219,7 @@ class _SiteTexts:
         least = max(LEAST_COMMON, COMMON * len(grouped))
         self._common = {text for text, times in shown.items() if times > least}
         self._names = _site_names([page for own in grouped for page in own])
-        self._things = {
+        self.things = {
             to_id_words(each[-1]) for each in list_thing_names([page.path for page in own] for own in grouped)
         }
         """The words of things that have several screens."""
@@ -221,9 +228,9 @@ class _SiteTexts:
             for own in grouped
             for page in own
             for text in _texts(page)
-            if to_id_words(text) in self._things
+            if to_id_words(text) in self.things or text in _list_above(page)
         }
-        """Names of the site, and of such things."""
+        """Names of the site, of such things, and of what the titles of pages have behind their own name."""
         self._heads_of = {id(page): self._own_heads(page) for own in grouped for page in own}
 
     def is_sentence(self, text: str) -> bool:
@@ -314,7 +321,7 @@ class _SiteTexts:
     def _short(self, at: tuple[str, ...]) -> tuple[str, ...]:
         """Return a place without what nearly all addresses begin with, and without things that have several screens."""
         below = at[len(self._root) :] if at[: len(self._root)] == self._root else at
-        parts = tuple(part for part in below if to_id_words(part) not in self._things)
+        parts = tuple(part for part in below if to_id_words(part) not in self.things)
         return parts or below or at
 
 
@@ -396,6 +403,12 @@ def _site_names(pages: Sequence[ObservedPage]) -> set[str]:
     return {piece for piece, times in counted.items() if times > COMMON * len(pages)}
 
 
+def _list_above(page: ObservedPage) -> set[str]:
+    """Return what a page is part of by its titles: `Berth plan` of `Wiki - Berth plan - Quay`."""
+    parts = [_PIECES.split(text) for text in _titles(page)]
+    return {each for first, *rest in parts for each in rest if each != first}
+
+
 def _list_heads_of(page: ObservedPage, kind: str, where: str) -> tuple[str, ...]:
     """Return the headings of one level, or the titles without the name of the site behind them."""
     texts = tuple(
@@ -473,12 +486,16 @@ def by_address(at: Sequence[str], *, listed: bool = True) -> str:
     return f"{title} detail" if title and ANY in parts[-1] and (listed or len(words) == 1) else title
 
 
-def _parted(places: Sequence[Sequence[str]]) -> list[str]:
-    """Return the words of each place that not all of them have, without what identifies one of many things."""
+def _parted(places: Sequence[Sequence[str]], things: Collection[str] = ()) -> list[str]:
+    """Return the words of each place that not all of them have, without what identifies one of many things. `things`: their words."""
     every = [[part for part in parts if part != "#"] for parts in places]
     shared = set(every[0]).intersection(*every[1:])
     own_words = [
-        _spoken(part for part in parts if part not in shared and ANY not in part and "%" not in part)
+        _spoken(
+            part
+            for part in parts
+            if part not in shared and ANY not in part and "%" not in part and to_id_words(part) not in things
+        )
         for parts in every
     ]
     times = Counter(own_words)

@@ -222,3 +222,28 @@ def test_an_entry_of_the_menu_that_leads_to_one_of_many_things_names_none_of_the
 def test_things_below_a_letter_are_called_after_their_list() -> None:
     orders, things = [look("/o", "Orders")], [look("/o/1", "Rope"), look("/o/2", "Paint")]
     assert named([orders, things]) == ["Orders", "Orders detail"]
+
+
+def test_a_page_is_called_by_its_title_where_its_heading_is_what_its_title_says_it_is_a_part_of() -> None:
+    def part(path: str, name: str) -> ObservedPage:
+        return look(path, "Berth plan", "Wiki - Berth plan - Quay", more=f"<h2>{name} \u00bb</h2>")
+
+    own = [
+        [part("/projects/berth/wiki/index", "Index by title")],
+        [part("/projects/berth/wiki/dates", "Index by date")],
+    ]
+    others = [[look(f"/{each}", each.capitalize())] for each in ("news", "users", "roles", "queries")]
+    assert named([*own, *others])[:2] == ["Wiki (index)", "Wiki (dates)"]
+
+
+def test_screens_of_one_name_are_told_without_the_names_of_things() -> None:
+    parts = ("wiki", "log", "files", "news")
+    known = [
+        [look(f"/projects/{thing}/{part}", part.capitalize()) for thing in ("berth", "ferry")]
+        for part in parts
+    ]
+    settings = [
+        [look("/projects/ferry/settings", "Settings")],
+        [look("/projects/berth/settings/boards", "Settings")],
+    ]
+    assert named([*known, *settings])[4:] == ["Settings", "Settings (boards)"]
