@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import Any
 
@@ -155,7 +155,6 @@ class TaskRunner:
 
     async def _run_task(self, task_id: str, given: Mapping[str, Any], depth: int) -> RunResult:
         session = self.session
-        self.spare_tab.empty()
         task = await session.knowledge.task(task_id)
         if task.read_back is not None:
             self.spare_tab.ahead()
@@ -282,8 +281,7 @@ class TaskRunner:
             if run.closing:
                 complaint = await read_complaint(self.session)
                 raise quote_complaint(exc, complaint, run.values, run.input_names, kind=exc.error) from exc
-        with self.spare_tab.ending() if run.depth == 0 else nullcontext():
-            await self._check_effect(run)
+        await self._check_effect(run)
 
     async def _check_effect(self, run: TaskRun) -> None:
         """Check the task's effect apart from its own page. Raises `StepFailed` if it is missing."""

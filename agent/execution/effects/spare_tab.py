@@ -1,14 +1,14 @@
 """A second tab for reading pages without leaving the page under work.
 
 Opening a tab takes about as long as reading a page in it, so during a run one tab is opened in advance,
-emptied after use and used again. After the last use it is closed as it is: emptying it takes half as long as a page.
+emptied after use and used again.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 
 from playwright.async_api import BrowserContext, Page
 from playwright.async_api import Error as PlaywrightError
@@ -23,11 +23,8 @@ class SpareTab:
         self._context = context
         self._kept = False
         self._opening: asyncio.Task[Page] | None = None
-        self._used: Page | None = None
-        """The tab used last."""
-        self._emptying: asyncio.Task[bool] | None = None
-        """The task that empties it; None while it still shows its page."""
-        self._ending = False
+        self._used: tuple[Page, asyncio.Task[bool]] | None = None
+        """The tab used last, and the task that empties it."""
 
     @asynccontextmanager
     async def kept(self) -> AsyncIterator[None]:
@@ -48,20 +45,6 @@ class SpareTab:
         if self._kept and self._opening is None and self._used is None:
             self._opening = asyncio.create_task(self._context().new_page(), name="spare tab")
 
-    @contextmanager
-    def ending(self) -> Iterator[None]:
-        """Leave the page in a tab that is lent in here: the run closes it next, or a further task calls `empty`."""
-        self._ending = True
-        try:
-            yield
-        finally:
-            self._ending = False
-
-    def empty(self) -> None:
-        """Begin to empty the tab if it still shows a page."""
-        if self._used is not None and self._emptying is None:
-            self._emptying = asyncio.create_task(_emptied(self._used), name="spare tab")
-
     @asynccontextmanager
     async def lent(self) -> AsyncIterator[Page]:
         """An empty tab. Raises Playwright's error if none can be opened."""
@@ -70,9 +53,7 @@ class SpareTab:
             yield tab
         finally:
             if self._kept and self._used is None:
-                self._used = tab
-                if not self._ending:
-                    self.empty()
+                self._used = tab, asyncio.create_task(_emptied(tab), name="spare tab")
             else:
                 await tab.close()
 
@@ -80,9 +61,9 @@ class SpareTab:
         opening, self._opening = self._opening, None
         if opening is not None:
             return await opening
-        self.empty()
-        tab, emptied = self._take_used()
-        if tab is not None and emptied is not None:
+        used, self._used = self._used, None
+        if used is not None:
+            tab, emptied = used
             if await emptied:
                 return tab
             with suppress(PlaywrightError):
@@ -91,20 +72,14 @@ class SpareTab:
 
     async def _close(self) -> None:
         opening, self._opening = self._opening, None
-        tab, emptied = self._take_used()
-        if tab is not None:
+        used, self._used = self._used, None
+        if used is not None:
+            tab, emptied = used
             # Closing a tab while it is being emptied can make the browser driver hang.
-            if emptied is not None:
-                await emptied
+            await emptied
             await tab.close()
         if opening is not None:
             await (await opening).close()
-
-    def _take_used(self) -> tuple[Page | None, asyncio.Task[bool] | None]:
-        """Return the tab used last and the task that empties it, and keep neither."""
-        used = self._used, self._emptying
-        self._used = self._emptying = None
-        return used
 
 
 async def _emptied(tab: Page) -> bool:

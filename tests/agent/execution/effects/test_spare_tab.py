@@ -26,34 +26,6 @@ async def test_within_a_run_one_tab_is_lent_again_and_nothing_of_its_page_goes_o
     assert page.context.pages == [page]
 
 
-async def test_at_the_end_of_a_run_the_tab_keeps_its_page_until_it_is_closed(page, spare):
-    async with spare.kept():
-        with spare.ending():
-            async with spare.lent() as tab:
-                await tab.goto("data:text/html,<title>Quay</title>")
-        await page.goto("data:text/html,<title>Office</title>")
-        assert await tab.title() == "Quay"
-    assert page.context.pages == [page]
-
-
-async def test_what_follows_the_end_of_a_run_has_an_empty_tab(page, spare):
-    async with spare.kept():
-        with spare.ending():
-            async with spare.lent() as first:
-                await first.goto("data:text/html,<title>Quay</title>")
-        async with first.expect_event("framenavigated") as emptied:
-            spare.empty()
-        assert (await emptied.value).url == "about:blank"
-        with spare.ending():
-            async with spare.lent() as second:
-                assert second is first
-                await second.goto("data:text/html,<title>Quay</title>")
-        async with spare.lent() as third:
-            assert third is first
-            assert third.url == "about:blank"
-    assert page.context.pages == [page]
-
-
 async def test_who_looks_while_it_is_lent_gets_another_one(page, spare):
     async with spare.kept(), spare.lent() as first, spare.lent() as second:
         assert first is not second
