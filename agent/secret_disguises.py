@@ -61,10 +61,10 @@ _ESCAPE = re.compile(
     re.IGNORECASE,
 )
 """It begins with a set of characters, so that `re` skips all others at once."""
-_FILLERS = str.maketrans(dict.fromkeys("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0"))
-"""Letters by their category that are painted as nothing."""
-_TAGS = str.maketrans({0xE0000 + code: chr(code) for code in range(0x20, 0x7F)})
-"""Tag characters (U+E0020 and on): each is an ASCII character that is painted as nothing."""
+_FILLERS = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0]")
+"""Letters by their category that are painted as nothing. (`str.translate` takes ten times as long where there is none.)"""
+_TAGS = re.compile("[\U000e0020-\U000e007e]")
+"""Tag characters: each is an ASCII character that is painted as nothing."""
 _SEPARATORS = re.compile(r"[\W_]+")
 _STRUCTURE = re.compile(r"[<>\"'{}\[\],]")
 _ASCII = bytes(range(128)).lower() + bytes(range(128, 256))
@@ -394,8 +394,9 @@ def _normalise_ascii(text: str) -> str:
 
 
 def _normalise_letters(text: str) -> str:
-    folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", text.translate(_TAGS)).casefold())
-    return _SEPARATORS.sub("", folded.translate(_FILLERS))
+    untagged = _TAGS.sub(lambda tag: chr(ord(tag[0]) - 0xE0000), text)
+    folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", untagged).casefold())
+    return _SEPARATORS.sub("", _FILLERS.sub("", folded))
 
 
 def _decode_runs(text: str) -> Iterator[str]:

@@ -26,6 +26,7 @@ from agent import retry_limits
 from agent.browser import browser_life
 from agent.browser.memory_watch import read_memory_reason
 from agent.page.errors import PageGone
+from agent.page.page_listeners import with_signature
 
 CRASH_S = 3.0
 """How long the browser may take to kill a renderer; it sends no answer when it does."""
@@ -117,8 +118,9 @@ def read_end_reason(page: Page) -> str | None:
 
 def hear_until_ended(page: Page, event: Any, heard_by: Callable[..., Any]) -> None:
     """Listen to an event of a page until the page is closed or ended."""
-    page.on(event, heard_by)
-    _HEARD.setdefault(page, []).append((event, heard_by))
+    hear = with_signature(heard_by)
+    page.on(event, hear)
+    _HEARD.setdefault(page, []).append((event, hear))
 
 
 async def end_page(page: Page, reason: str) -> None:
