@@ -18,8 +18,9 @@ from agent.exploration.exploration_events import (
     PageFound,
     TransitionAttempted,
 )
+from agent.exploration.requests.robots_permissions import DISALLOWED
 from kb_schema.exploration_folder import ExplorationFolder
-from kb_schema.explorations import Exploration, Offer
+from kb_schema.explorations import Exploration, Offer, UnexploredItem
 from loaders import read_knowledge_folder
 from loaders.exploration_import import knowledge_builder
 from periplus.commands.map import app
@@ -171,6 +172,20 @@ def test_the_summary_says_how_to_go_on(tmp_path: Path, ended_by: str | None) -> 
     assert result.exit_code == 0
     assert f"--out {folder.path} --resume" in result.output
     assert f"periplus kb load {folder.knowledge}" in result.output
+
+
+@pytest.mark.parametrize("reason", [DISALLOWED, "it is behind the limit of pages"])
+def test_the_summary_says_how_to_open_what_robots_txt_disallows_if_it_disallows_anything(
+    tmp_path: Path, reason: str
+) -> None:
+    folder = seen(tmp_path / "map")
+    exploration = folder.exploration.exploration
+    left = (UnexploredItem(page_id="p1", offer_id="o1", reason=reason),)
+    folder.exploration.end(exploration.model_copy(update={"unexplored": left}))
+    result = CliRunner().invoke(app, ["--redraw", str(folder.path)])
+    assert result.exit_code == 0, result.output
+    said = "robots.txt disallows addresses: --ignore-robots opens them, if the site is yours"
+    assert (said in " ".join(result.output.split())) == (reason == DISALLOWED)
 
 
 def test_loading_is_done_at_once_where_it_is_asked_for(
