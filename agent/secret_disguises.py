@@ -54,13 +54,14 @@ _ESCAPE = re.compile(
     r"[%\\&](?:"
     r"(?<=%)(?:u(?P<wide>[0-9a-f]{4})"
     r"|(?P<percent>[0-7][0-9a-f]|[cd][0-9a-f]%[89ab][0-9a-f]|e[0-9a-f](?:%[89ab][0-9a-f]){2}|f[0-7](?:%[89ab][0-9a-f]){3}))"
-    r"|(?<=\\)(?:(?P<pair>ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2})"
+    r"|(?<=\\)(?:(?-i:U)(?P<long>[0-9a-f]{8})|(?P<pair>ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2})"
     r"|x(?P<byte>[0-9a-f]{2})|u(?P<unit>[0-9a-f]{4})|u\{0*(?P<point>[0-9a-f]{1,6})\}"
-    r"|U(?P<long>[0-9a-f]{8})|(?P<css>0{0,4}[0-9a-f]{2})\s?|(?P<plain>[\\/\"'nrt]))"
+    r"|(?P<octal>1[0-7]{2})|(?P<css>0{0,4}[0-9a-f]{2})\s?|(?P<plain>[\\/\"'nrt]))"
     r"|(?<=&)(?:#x0*(?P<hexadecimal>[0-9a-f]{1,6});?|#0*(?P<decimal>[0-9]{1,7});?|(?P<entity>[a-z][a-z0-9]{1,31};)))",
     re.IGNORECASE,
 )
-"""It begins with a set of characters, so that `re` skips all others at once."""
+"""It begins with a set of characters, so that `re` skips all others at once. Octal are letters alone: `\\065` is read as CSS has it."""
+_BASES = {"decimal": 10, "octal": 8}
 _FILLERS = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0]")
 """Letters by their category that are painted as nothing. (`str.translate` takes ten times as long where there is none.)"""
 _TAGS = re.compile("[\U000e0020-\U000e007e]")
@@ -369,7 +370,7 @@ def _decode(match: re.Match[str]) -> str:
         case "plain":
             return " " if said[1] in "nrt" else said[1]
         case str() as group:
-            code = int(match[group], 10 if group == "decimal" else 16)
+            code = int(match[group], _BASES.get(group, 16))
             return chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else said
         case None:
             return said

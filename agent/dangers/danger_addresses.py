@@ -17,7 +17,7 @@ from agent.dangers.danger_words import (
     DangerPhrases,
     find_danger_in_words,
     load_danger_words,
-    normalize_text,
+    undisguise_text,
 )
 from kb_schema.explorations import Danger
 from kb_schema.text_similarity import words
@@ -47,7 +47,7 @@ _PROGRAMS = re.compile(
 def find_danger_in_address(address: str) -> tuple[Danger, str] | None:
     """Return the danger of opening an address and the part that shows it; None if there is none."""
     try:
-        parts = urlsplit(normalize_text(address))
+        parts = urlsplit(undisguise_text(address))
     except ValueError:
         return "unknown_method", "an invalid address"
     said = _in_path(parts.path) or _in_query(parts.query)
@@ -63,7 +63,7 @@ def find_deed_in_bare_query(address: str) -> str | None:
 
     Applications that act by GET write their deeds so, and no list of verbs has them all.
     """
-    parts = _split(normalize_text(address))
+    parts = _split(undisguise_text(address))
     said = words(_decoded(parts.query))
     if len(said) != 1 or not said[0].isalpha() or re.search(r"[=&]", parts.query):
         return None
@@ -98,7 +98,7 @@ def find_danger_of_called(name: str, thing: str = "", *, pressed: bool = True) -
 
     `pressed`: the words of buttons count; else only those of links.
     """
-    said, on = words(normalize_text(name)), words(normalize_text(thing))
+    said, on = words(undisguise_text(name)), words(undisguise_text(thing))
     one = (*on[:-1], on[-1].removesuffix("s")) if on else ()
     # `sendMessage`, `messageSend`, `orders/place`, and the verb alone: in some languages it ends a phrase
     orders = ((*said, *on), (*said, *one), (*said[-1:], *on, *said[:-1]), said)

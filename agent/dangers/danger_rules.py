@@ -24,7 +24,7 @@ from agent.dangers.danger_words import (
     find_danger_in_code,
     find_danger_in_words,
     load_danger_words,
-    normalize_text,
+    undisguise_text,
 )
 from kb_schema import url_patterns
 from kb_schema.explorations import Danger, Offer
@@ -407,4 +407,4 @@ def _allowed_by(control: _JudgedControl, danger: Danger, allowed: Collection[str
 
 
 def _folded(text: str) -> str:
-    return " ".join(normalize_text(text).casefold().split())
+    return " ".join(undisguise_text(text).casefold().split())

@@ -50,6 +50,11 @@ class DialogWords(Model):
     says: DangerPhrases
     done: frozenset[str]
     agreed: frozenset[str]
+    program_parts: frozenset[str]
+    program_changes: frozenset[str]
+    between_changes: frozenset[str]
+    before_parts: frozenset[str]
+    after_changes: frozenset[str]
     greets: frozenset[str]
     wider: frozenset[str]
     quantities: frozenset[str]
@@ -249,7 +254,7 @@ def _lexicon() -> DangerLexicon:
     return DangerLexicon(PhraseIndex.of(deeds), PhraseIndex.of(harmless), tuple(symbols))
 
 
-def normalize_text(text: str) -> str:
+def undisguise_text(text: str) -> str:
     """Return a text as it is read: Unicode compatibility forms normalised, invisible characters removed, letters of other
     alphabets that only look like Latin ones replaced, words that are spaced out joined.
     """
@@ -293,7 +298,7 @@ def _as_latin(found: re.Match[str], *, latin: bool) -> str:
 
 
 def _plain_words(text: str) -> tuple[str, ...]:
-    return words(normalize_text(text))
+    return words(undisguise_text(text))
 
 
 @cache
@@ -351,7 +356,9 @@ def list_harms_in_dialog(text: str) -> frozenset[Danger]:
 
 def is_general_question(text: str) -> bool:
     """Return whether a question asks only whether something is meant: `Are you sure?`."""
-    return load_danger_words().dialogs.general.issuperset(re.findall(r"\w+", normalize_text(text).casefold()))
+    return load_danger_words().dialogs.general.issuperset(
+        re.findall(r"\w+", undisguise_text(text).casefold())
+    )
 
 
 _NAMING = re.compile(r"[^\W\d_]{2,}|[\d.,]*\d")
@@ -359,7 +366,7 @@ _NAMING = re.compile(r"[^\W\d_]{2,}|[\d.,]*\d")
 
 def list_words_in_order(text: str) -> list[str]:
     """Return the words and numbers of a control or a question, as they are written."""
-    return _NAMING.findall(normalize_text(text))
+    return _NAMING.findall(undisguise_text(text))
 
 
 def names_a_thing(word: str) -> bool:
@@ -383,7 +390,9 @@ def is_around_question(word: str) -> bool:
 
 def find_money_words(text: str) -> frozenset[str]:
     """Return the words of a text that speak of money: `fee`, `price`."""
-    return load_danger_words().dialogs.money.intersection(re.findall(r"\w+", normalize_text(text).casefold()))
+    return load_danger_words().dialogs.money.intersection(
+        re.findall(r"\w+", undisguise_text(text).casefold())
+    )
 
 
 def tells_a_sum(text: str) -> bool:
@@ -392,21 +401,58 @@ def tells_a_sum(text: str) -> bool:
 
 
 def tells_of_anything_done(text: str) -> bool:
-    """Return whether the text of a dialog tells of a deed in whatever form, of a sum, or of an agreement."""
-    known, said = load_danger_words().dialogs, words(normalize_text(text))
+    """Return whether the text of a dialog tells of a deed in whatever form, of a sum, or of an agreement.
+
+    News of a program are no deed: `which features will be added or removed`.
+    """
     pays = tells_a_sum(text) or (bool(find_money_words(text)) and any(map(str.isdigit, text)))
-    done = any(each in known.agreed or each.startswith(tuple(known.done)) for each in said)
-    return pays or done or bool(list_harms_in_dialog(text))
+    known, told = load_danger_words().dialogs, remove_program_news(undisguise_text(text))
+    done = any(each in known.agreed or each.startswith(tuple(known.done)) for each in words(told))
+    return pays or done or bool(list_harms_in_dialog(told))
+
+
+_SENTENCE_END = re.compile(r"(?<=[.!?;])\s+")
+
+
+def remove_program_news(text: str) -> str:
+    """Return a text without what it tells of parts of a program that are changed.
+
+    Such news begin a sentence, or a question in one (`which features ..`): else they may be of something else as well, as what
+    follows may say, too.
+    """
+    return " ".join(map(_without_news_of_sentence, _SENTENCE_END.split(text)))
+
+
+def _without_news_of_sentence(sentence: str) -> str:
+    news = _program_news().search(sentence)
+    if news is None:
+        return sentence
+    after = frozenset(words(sentence[news.end() :]))
+    more = find_wider_words(sentence[news.end() :]) or after & load_danger_words().dialogs.after_changes
+    return sentence if more else f"{sentence[: news.start()]} {sentence[news.end() :]}"
+
+
+@cache
+def _program_news() -> re.Pattern[str]:
+    known = load_danger_words().dialogs
+    before, part, change = (
+        "|".join(sorted(each)) for each in (known.before_parts, known.program_parts, known.program_changes)
+    )
+    between = "|".join(sorted(known.between_changes | known.program_changes))
+    return re.compile(
+        rf"(?:^|\b(?:which|what)\s)\s*(?:(?:{before})\s+)*(?:{part})\s+(?:(?:{between})\s+)*(?:{change})\b",
+        re.IGNORECASE,
+    )
 
 
 def greets(text: str) -> bool:
     """Return whether the text of a dialog greets, or begins a tour or news of the application."""
-    return not load_danger_words().dialogs.greets.isdisjoint(words(normalize_text(text)))
+    return not load_danger_words().dialogs.greets.isdisjoint(words(undisguise_text(text)))
 
 
 def find_wider_words(text: str) -> frozenset[str]:
     """Return the words of a text that reach further than one thing: `all`, `account`. Of scripts without spaces parts of words count."""
-    said = normalize_text(text).casefold()
+    said = undisguise_text(text).casefold()
     spaced = frozenset(re.findall(r"\w+", said))
     wider = load_danger_words().dialogs.wider
     return frozenset(each for each in wider if each in spaced or (not _has_spaces(each) and each in said))
@@ -424,7 +470,7 @@ def find_harm_in_dialog(text: str) -> tuple[Danger, str] | None:
 
 def _list_told(text: str) -> Iterator[tuple[Danger, str]]:
     """Yield what the text of a dialog tells by parts of words, and these parts."""
-    said = normalize_text(text).casefold()
+    said = undisguise_text(text).casefold()
     for danger, parts in load_danger_words().dialogs.says.items():
         for part in parts:
             if re.search(rf"(?<!\w){re.escape(part)}" if part.isascii() else re.escape(part), said):

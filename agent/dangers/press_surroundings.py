@@ -18,7 +18,7 @@ from agent.dangers.danger_words import (
     find_harm_in_dialog,
     find_harm_in_words,
     load_danger_words,
-    normalize_text,
+    undisguise_text,
 )
 from agent.page import in_page_library
 from kb_schema.determiners import DEFINITE
@@ -250,7 +250,7 @@ def list_meant_options(value: str, around: PressSurroundings) -> list[str]:
 
 def _answers(name: str, dialog: str) -> bool:
     """Return whether a control does what the dialog around it says."""
-    known, said = load_danger_words().dialogs, words(normalize_text(name).replace("İ", "i"))
+    known, said = load_danger_words().dialogs, words(undisguise_text(name).replace("İ", "i"))
     if (said[:1] and said[0] in known.decline) or name.strip() in known.decline:
         return False
     return agrees(name) or len(dialog.split()) <= _SHORT_TEXT
@@ -258,7 +258,7 @@ def _answers(name: str, dialog: str) -> bool:
 
 def agrees(name: str) -> bool:
     """Return whether a name has no other words than those of agreeing."""
-    return load_danger_words().dialogs.agree.issuperset(words(normalize_text(name).replace("İ", "i")))
+    return load_danger_words().dialogs.agree.issuperset(words(undisguise_text(name).replace("İ", "i")))
 
 
 def _find_harm_in_text(
@@ -267,7 +267,7 @@ def _find_harm_in_text(
     """Return the danger that a sentence tells: its verbs may be inflected, and stand anywhere in it. `things`: words that do not count
     where they stand as the name of a thing.
     """
-    said = normalize_text(text).split()[:_LONGEST_TEXT]
+    said = undisguise_text(text).split()[:_LONGEST_TEXT]
     for number, first in enumerate(said):
         verbs = _list_verbs(first)
         dated = _DATED.match(" ".join(said[number : number + 5]))

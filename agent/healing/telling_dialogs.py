@@ -1,18 +1,20 @@
 """Finds how to go through dialogs that only tell something, as applications greet who has signed in.
 
 Such a dialog greets: it says so by its words. It asks nothing, takes nothing and sends no form; its text says nothing that is done, paid or
-agreed to. Whatever is in doubt is left.
+agreed to. News of the program itself (`which features will be added or removed`) are nothing done. Whatever is in doubt is left.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 
 from agent.dangers.danger_rules import find_danger_in_marks
 from agent.dangers.danger_words import (
     find_danger_in_words,
     find_harm_in_words,
     greets,
+    remove_program_news,
     tells_of_anything_done,
 )
 from agent.dangers.press_surroundings import PressSurroundings, find_harm_around
@@ -67,7 +69,8 @@ def does_more(around: PressSurroundings) -> bool:
     marks = dict(line.split("\t", 1) for line in around.marks.splitlines() if "\t" in line)
     said = f"{around.title} {around.described}"
     sends = around.method.casefold() not in ("", "dialog") or find_danger_in_marks(marks) is not None
-    harms = find_harm_in_words(said) is not None or find_harm_around("", around) is not None
+    without_news = replace(around, dialog=remove_program_news(around.dialog))
+    harms = find_harm_in_words(said) is not None or find_harm_around("", without_news) is not None
     return sends or harms or not _only_tells(said)
 
 

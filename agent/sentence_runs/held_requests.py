@@ -171,4 +171,5 @@ def _read(request: Request) -> SentRequest:
 
 
 def _read_hop(asked: OutgoingRequest) -> SentRequest:
-    return SentRequest(asked.method, asked.url, asked.body)
+    named = {name.lower(): value for name, value in asked.headers.items()}
+    return SentRequest(asked.method, asked.url, asked.body, named)

@@ -28,8 +28,8 @@ from periplus.exploration.sign_in_form_check import (
     SIGN_IN,
     SIGN_IN_PATH,
     find_other_purpose,
+    fold_form_text,
     is_new_password,
-    normalize_text,
 )
 from periplus.exploration.sign_in_requests import hold_sign_in_requests
 from periplus.session_setup import open_fresh_context
@@ -158,7 +158,7 @@ def find_sign_in_controls(offers: Sequence[Offer]) -> list[Offer]:
         and each.danger is None
         and not _names_harm(each)
     ]
-    said = [each for each in ways if SIGN_IN.search(normalize_text(each.label or each.name))]
+    said = [each for each in ways if SIGN_IN.search(fold_form_text(each.label or each.name))]
     led = [each for each in ways if each.href is not None and SIGN_IN_PATH.search(urlsplit(each.href).path)]
     return [*said, *(each for each in led if each not in said)]
 
@@ -270,7 +270,7 @@ def find_fields(names: Iterable[str], offers: Sequence[Offer]) -> dict[str, Offe
         for name in names:
             if name in found:
                 continue
-            free = [field for field in rule(normalize_text(name)) if field not in found.values()]
+            free = [field for field in rule(fold_form_text(name)) if field not in found.values()]
             if free:
                 found[name] = free[0]
     return found
@@ -296,7 +296,7 @@ def _list_field_names(field: Offer) -> list[str]:
     strategies = () if field.selector is None else field.selector.strategies
     ids = [each.value for each in strategies if isinstance(each, ValueStrategy) and each.type == "id"]
     said = (field.label, field.name, attributes.get("name", ""), *ids)
-    return [normalize_text(each) for each in said if each]
+    return [fold_form_text(each) for each in said if each]
 
 
 def _require_page_index(arrival: AttemptResult, url: str) -> PageObservation:

@@ -83,7 +83,7 @@ def tell_other_purpose(
     button: Offer, around: PressSurroundings, passwords: Sequence[Offer], filled: Collection[Offer]
 ) -> str:
     """Return what shows that a form is no sign-in form, as `find_other_purpose`. `passwords`: its password fields."""
-    said = normalize_text(button.label or button.name)
+    said = fold_form_text(button.label or button.name)
     signs = SIGN_IN.search(said) is not None
     headings = _list_headings(around, [*passwords, *filled])
     explicit = (*_list_deeds(button, around, headings, signs=signs), *_list_new(passwords, headings))
@@ -111,7 +111,7 @@ def _list_deeds(
         harm = find_harm_around("OK", replace(NOTHING_AROUND, heading=heading))
         # an application may be called `Deploy` or `Trash`; `Delete your account` above `Sign in` is a question
         counts = harm is not None and (find_wider_words(heading) if signs else harm[0] in DEEDS)
-        if counts and SIGN_IN.search(normalize_text(heading)) is None:
+        if counts and SIGN_IN.search(fold_form_text(heading)) is None:
             yield f"its heading says {heading!r}"
 
 
@@ -120,11 +120,11 @@ def _list_new(passwords: Sequence[Offer], headings: Sequence[str]) -> Iterator[s
     for field in passwords:
         before = "" if field.fingerprint is None else field.fingerprint.before or ""
         for text in (field.label or field.name, before):
-            if _NEW_PASSWORD.search(normalize_text(text)):
+            if _NEW_PASSWORD.search(fold_form_text(text)):
                 yield f"its password field says {text!r}"
     new = any(map(is_new_password, passwords))
     for heading in headings:
-        said = normalize_text(heading)
+        said = fold_form_text(heading)
         if _NEW_PASSWORD.search(said) or (new and _names_other(said)):
             yield f"its heading says {heading!r}"
 
@@ -135,7 +135,7 @@ def _list_vague(
     """Yield what speaks against a sign-in form unless its button signs in: `Boat Register` is the name of an application, too."""
     if _names_other(said):
         yield f"its button says {said!r}"
-    yield from (f"its heading says {each!r}" for each in headings if _names_other(normalize_text(each)))
+    yield from (f"its heading says {each!r}" for each in headings if _names_other(fold_form_text(each)))
     if any(map(is_new_password, passwords)):
         yield 'it asks for a new password (autocomplete="new-password")'
     path = "/".join([part for part in urlsplit(around.action).path.split("/") if part][-2:])
@@ -166,6 +166,6 @@ def _names_other(said: str) -> bool:
     return other and SIGN_IN.search(said) is None
 
 
-def normalize_text(text: str) -> str:
+def fold_form_text(text: str) -> str:
     """Return a text in small letters with single blanks, also for the signs that join words in names."""
     return " ".join(text.casefold().replace("_", " ").replace("-", " ").split()).rstrip(":* ")

@@ -8,7 +8,7 @@ from agent.dangers.danger_words import (
     find_danger_in_words,
     find_harm_in_words,
     load_danger_words,
-    normalize_text,
+    undisguise_text,
 )
 from agent.dangers.press_surroundings import PressSurroundings, find_harm_around, list_meant_options
 
@@ -138,7 +138,7 @@ def test_a_word_is_read_as_it_looks(text):
     ],
 )
 def test_words_of_other_alphabets_stay_as_they_are(text):
-    assert normalize_text(text) == text
+    assert undisguise_text(text) == text
 
 
 def test_the_layer_beside_counts_only_if_it_asks():

@@ -67,6 +67,44 @@ async def test_a_dialog_that_asks_or_does_something_is_left(page: Page, step: st
     assert await gone_through(page, step) == []
 
 
+GIVEN_AND_TAKEN = "<p>With a rented program you cannot know when it will be updated, which features will be added or removed or if it might be stopped.</p>"
+
+
+@pytest.mark.parametrize(
+    "news",
+    [
+        GIVEN_AND_TAKEN,
+        "<p>New in 3.2. Some old features have been removed. Have fun.</p>",
+        "<p>Welcome to version 3.2. Deprecated functions were renamed or removed.</p>",
+    ],
+)
+async def test_a_greeting_with_news_of_the_program_is_gone_through(page: Page, news: str) -> None:
+    steps = ["<p>Hello and welcome</p><button>Next</button>", f"{news}<button>Next</button>", "<p>Have fun</p><button>Dive in!</button>"]  # fmt: skip
+    assert await gone_through(page, *steps) == ["Next", "Next", "Dive in!"]
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        "<p>Boats and features are removed.</p>",
+        "<p>Boats, some features and berths are removed.</p>",
+        "<p>Your features are removed.</p>",
+        "<p>Features are removed from the plan Pro.</p>",
+        "<p>Features of the plan are removed.</p>",
+        "<p>Some features are removed, your boats too.</p>",
+        "<p>Some features are removed and so are all boats.</p>",
+        "<p>Some features are removed, as are the boats of the crew.</p>",
+        "<p>Some features are removed. The boat Heron is removed.</p>",
+        "<p>You choose which features are removed and the boat Heron is deleted.</p>",
+        "<p>Boats <b>features will be removed</b></p>",
+        "<p>New features cost 9 EUR a month.</p>",
+        "<p>Which features will be removed?</p>",
+    ],
+)
+async def test_news_of_the_program_hide_nothing_else(page: Page, step: str) -> None:
+    assert await gone_through(page, f"<p>Welcome.</p>{step}<button>Next</button>") == []
+
+
 NOTE = GREETING.replace("aria-label=Welcome", "aria-label=Note")
 
 

@@ -71,6 +71,23 @@ async def test_each_hop_of_a_redirect_is_judged(context, site) -> None:
     assert await page.evaluate(ASK, ["/kept", {"method": "POST"}]) == 200  # the run is over
 
 
+async def test_the_headers_of_a_hop_are_judged(context, site) -> None:
+    """Here what the page sends on its own is led elsewhere once an act was done: only the address is new."""
+    moved = list[str]()
+    site.pages["/moved"] = lambda path, cookies: Answer("", 307, {"Location": moved[0]}) if moved else "kept"
+    page = await opened(context, site)
+    how = {"method": "POST", "headers": {"X-HTTP-Method-Override": "DELETE"}}
+    async with hold_requests(page, permitting()) as hold:
+        await page.reload()
+        assert await page.evaluate(ASK, ["/moved", how]) == 200
+        hold.begin("Next")
+        assert await page.evaluate(ASK, ["/moved", how]) == 200
+        moved.append("/boats/7")
+        assert await page.evaluate(ASK, ["/moved", how]) == 0
+        assert "'Next' would send what deletes (DELETE)" in hold.take().reason
+    assert "POST /boats/7" not in site.asked
+
+
 async def test_a_page_has_no_shared_workers_and_no_requests_that_are_sent_when_it_is_left(
     context, site
 ) -> None:

@@ -18,8 +18,9 @@ from agent.exploration.exploration_events import (
     PageFound,
     TransitionAttempted,
 )
+from agent.exploration.requests.robots_permissions import DISALLOWED
 from kb_schema.exploration_folder import ExplorationFolder
-from kb_schema.explorations import Exploration, Offer
+from kb_schema.explorations import Exploration, Offer, UnexploredItem
 from loaders import read_knowledge_folder
 from loaders.exploration_import import knowledge_builder
 from periplus.commands.map import app
@@ -195,6 +196,20 @@ def test_the_summary_names_a_goal_that_one_reaches_signed_in(tmp_path: Path) -> 
         "periplus run --goal boats",
         "periplus run --goal quay",
     )
+
+
+@pytest.mark.parametrize("reason", [DISALLOWED, "it is behind the limit of pages"])
+def test_the_summary_says_how_to_open_what_robots_txt_disallows_if_it_disallows_anything(
+    tmp_path: Path, reason: str
+) -> None:
+    folder = seen(tmp_path / "map")
+    exploration = folder.exploration.exploration
+    left = (UnexploredItem(page_id="p1", offer_id="o1", reason=reason),)
+    folder.exploration.end(exploration.model_copy(update={"unexplored": left}))
+    result = CliRunner().invoke(app, ["--redraw", str(folder.path)])
+    assert result.exit_code == 0, result.output
+    said = "robots.txt disallows addresses: --ignore-robots opens them, if the site is yours"
+    assert (said in " ".join(result.output.split())) == (reason == DISALLOWED)
 
 
 def test_loading_is_done_at_once_where_it_is_asked_for(
