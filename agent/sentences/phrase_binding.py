@@ -1,14 +1,15 @@
 """Binds a sentence by the words of a task's name and of its inputs: every word must be explained, or nothing is bound.
 
 A value belongs to the input whose label is beside it, else to the only input with such options, such a kind or such an
-example, else to the input that the noun before it names, else to the only required input that is left.
+example, else to the input that the noun before it names, else to the only required input that is left. What a change leads away from
+("set the theme from dark") is no value of it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agent.sentences.sentence_words import QUANTIFIERS, SMALL, split_verb, stem
+from agent.sentences.sentence_words import NAMING, QUANTIFIERS, SMALL, split_verb, stem
 from agent.sentences.task_phrases import TaskPhrase
 from agent.sentences.value_texts import TaskInput, ValueText, read_value
 from agent.synthesis.utterances.utterance_words import UtteranceWord
@@ -17,6 +18,14 @@ from kb_schema.determiners import DETERMINERS
 Values = dict[str, str | list[str]]
 
 _COUNTING = frozenset([",", "and", ";"])
+_LISTED = frozenset(["search", "show", "browse"])
+"""What is done to things that are in a list: the word says no more than their name."""
+_REPLACING = frozenset(["change", "edit", "modify", "move", "rename", "set", "switch", "transfer", "update"])
+"""Verbs by which something gets another value: that behind "from" is the one before."""
+_SOURCES = frozenset(["current", "former", "from", "old", "origin", "previous", "source"])
+"""Words in the name of an input for what was before."""
+_GOES_ON = DETERMINERS | NAMING | frozenset(["of", ":", "="])
+"""Small words between "from" and its value."""
 _LOOSE = frozenset(["quoted", "name"])
 """The kinds of values that need no label if only one required input is left."""
 
@@ -41,7 +50,8 @@ def bind_phrase(words: Sequence[UtteranceWord], phrase: TaskPhrase) -> tuple[Val
     told = {each.text.casefold() for each in left if not each.quoted} & QUANTIFIERS
     if told - phrase.quantifiers:
         return None
-    values = _PhraseReader(left, phrase).read()
+    replaces = spoken[0].casefold() in _REPLACING
+    values = _PhraseReader(left, phrase, lists=bool(meanings & _LISTED), replaces=replaces).read()
     if values is None:
         return None
     several = any(isinstance(each, list) for each in values.values())
@@ -55,8 +65,11 @@ def bind_phrase(words: Sequence[UtteranceWord], phrase: TaskPhrase) -> tuple[Val
 class _PhraseReader:
     """Reads the words after the verb from left to right."""
 
-    def __init__(self, words: Sequence[UtteranceWord], phrase: TaskPhrase) -> None:
-        self._words, self._phrase = words, phrase
+    def __init__(
+        self, words: Sequence[UtteranceWord], phrase: TaskPhrase, *, lists: bool, replaces: bool
+    ) -> None:
+        """`lists`: the verb is done to things of a list. `replaces`: it gives something another value."""
+        self._words, self._phrase, self._lists, self._replaces = words, phrase, lists, replaces
         labels = {word for each in phrase.inputs for label in each.labels for word in label}
         self._known = frozenset(labels | phrase.nouns)
         self._values: Values = {}
@@ -65,6 +78,10 @@ class _PhraseReader:
         self._later: TaskInput | None = None
         """The same, where the words say of what: "the greeting of the agent Ada to ..."."""
         self._noun: str | None = None
+        self._from = False
+        """Whether "from" was read, and its value is to come."""
+        self._refused = False
+        """Whether a value was read that the task cannot have."""
         self._begin = self._end = 0
         self._list_end: int | None = None
         """Where the last item of a list ended."""
@@ -77,7 +94,8 @@ class _PhraseReader:
             if end is None:
                 return None
             at = end
-        return self._values if self._label is None and self._later is None and self._lists_hold() else None
+        whole = self._label is None and self._later is None and not self._refused
+        return self._values if whole and self._lists_hold() else None
 
     def _is_listed(self) -> bool:
         """Whether a list's item follows the one before, with nothing but a comma or "and" between them."""
@@ -110,7 +128,8 @@ class _PhraseReader:
         said = stem(word.text)
         if word.text.casefold() in SMALL | self._phrase.quantifiers:
             return self._read_small(word.text.casefold(), at)
-        if said in self._known or (said == "new" and at == 0) or word.text.casefold() in ("new", "list"):
+        listed = said == "list" and (self._lists or said in self._phrase.nouns)
+        if listed or said == "new" or (said in self._known and said != "list"):
             self._noun = said if said in self._known else self._noun
             return at + 1
         before = self._words[at - 1].text.casefold() if at else ""
@@ -124,6 +143,7 @@ class _PhraseReader:
         return None
 
     def _read_small(self, word: str, at: int) -> int:
+        self._from = word == "from" or (self._from and word in _GOES_ON)
         if word == "of" and self._label is not None and self._label.needed is False:
             self._label, self._later = None, self._label
         if word == "to" and self._later is not None:
@@ -185,8 +205,10 @@ class _PhraseReader:
     def _set(self, found: TaskInput, value: ValueText) -> bool:
         taken = found.accept(value)
         name, kept = found.spec.name, self._values.get(found.spec.name)
-        if taken is None or (kept is not None and not isinstance(kept, list)):
+        self._refused = self._refused or self._is_replaced(found, value)
+        if taken is None or self._refused or (kept is not None and not isinstance(kept, list)):
             return False
+        self._from = False
         if found.spec.type == "array":
             if not self._is_listed():
                 return False
@@ -195,6 +217,13 @@ class _PhraseReader:
             self._values[name] = taken
         self._label = None if found is self._label else self._label
         return True
+
+    def _is_replaced(self, found: TaskInput, value: ValueText) -> bool:
+        """Whether a change leads away from the value. A file is what it comes from, and a day is when it begins."""
+        told = {word for label in found.labels for word in label}
+        return (
+            self._from and self._replaces and value.kind not in ("file", "date") and told.isdisjoint(_SOURCES)
+        )
 
     def _free(self, value: ValueText) -> list[TaskInput]:
         return [

@@ -118,3 +118,69 @@ def test_a_noun_behind_its_article_is_no_value() -> None:
     told = bind_sentence("remove the label urgent from the epic 'Site docs'", [remove]).task
     assert told is not None
     assert told.values == {"label": "urgent", "epic": "Site docs"}
+
+
+@pytest.mark.parametrize(
+    ("application", "sentence"),
+    [
+        ("spadeworks", "create an agent list named Fleet"),
+        ("spadeworks", "create a new list agent named Ada"),
+        ("spadeworks", "set the theme to the dark list"),
+        ("roundup", "create an issue list named Fleet"),
+    ],
+)
+def test_a_list_of_things_is_no_such_thing(application: str, sentence: str) -> None:
+    works = read_works(application)
+    assert bind_sentence(sentence, works).task is None
+    assert bind_sentence(sentence.replace(" list", ""), works).task is not None
+
+
+def test_a_list_is_what_a_task_shows_or_searches() -> None:
+    meaning = bind_sentence('search the list of issues for "printer"', read_works("roundup"))
+    assert meaning.task is not None
+
+
+MOVE = ("move_note", 'Put the note "{note}" into the folder "{folder}"', "note", "folder")
+REVISE = ("edit_plan", 'Now revise plan "{plan}" fully', "plan")
+
+
+@pytest.mark.parametrize(
+    ("work", "sentence"),
+    [
+        (MOVE, "move the note 'Fog' to the folder 'A'"),
+        (MOVE, "move the note 'Fog' to the folder named 'A'"),
+        (REVISE, "change the plan to 'Basic'"),
+        (REVISE, "Set the plan to Basic"),
+    ],
+)
+def test_the_value_that_a_change_leads_away_from_is_not_the_new_one(
+    work: tuple[str, ...], sentence: str
+) -> None:
+    works = [_workflow(*work)]
+    assert bind_sentence(sentence, works).task is not None
+    assert bind_sentence(sentence.replace(" to ", " from "), works).task is None
+
+
+def test_an_option_that_a_change_leads_away_from_is_not_the_new_one() -> None:
+    works = read_works("spadeworks")
+    assert bind_sentence("set the theme to dark", works).task is not None
+    for sentence in ("set the theme from dark", "change the theme from the dark", "switch theme from dark"):
+        assert bind_sentence(sentence, works).task is None, sentence
+
+
+@pytest.mark.parametrize(
+    ("inputs", "sentence"),
+    [
+        (("note", "source_folder"), "move the note 'Fog' from the source folder 'A'"),
+        (("note", "start"), "change the note 'Fog' with the start from 2027-01-15"),
+        (("picture",), "update the picture from photo.png"),
+    ],
+)
+def test_a_source_a_file_and_a_day_may_be_what_a_change_is_from(
+    inputs: tuple[str, ...], sentence: str
+) -> None:
+    verb = sentence.partition(" ")[0]
+    work = _workflow(f"{verb}_{inputs[0]}", "Relocate all of that", *inputs)
+    found = bind_sentence(sentence, [work]).task
+    assert found is not None
+    assert len(found.values) == len(inputs)
