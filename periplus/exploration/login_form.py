@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
 from playwright.async_api import Browser, Page, StorageState
@@ -81,6 +81,7 @@ async def sign_in_by_form(browser: Browser, url: str, inputs: Mapping[str, str])
             if requests.refused:
                 raise _no_sign_in_form(look, requests.refused[0])
             sent.append(form)
+            arrival = await _require_other_page(tab, arrival, form, url)
         came = _require_page_index(arrival, url)
         if came.asks_to_sign_in:
             raise await _report_refused_values(tab)
@@ -201,8 +202,45 @@ async def _report_refused_values(tab: ExplorationTab) -> UserError:
     signs = await read_refusal_signs(await tab.page())
     said = excerpt("; ".join(each.text for each in signs.messages if each.wrong or each.live), LONGEST_REASON)
     return UserError(
-        f"signing in failed: {f'the website says: {said}' if said else 'the website asks for the password again'}",
+        f"signing in failed: {f'the website says: {said}' if said else 'the website still asks for the password'}",
         fix="check the values of --input",
+    )
+
+
+async def _require_other_page(
+    tab: ExplorationTab, arrival: AttemptResult, sent: SentSignInForm, url: str
+) -> AttemptResult:
+    """Return what came after a form was sent. Raises `UserError` if that form comes again, with its password.
+
+    An application that changes its page by script may show the form until its answer is there.
+    """
+    if not await _shows_again(tab, _require_page_index(arrival, url), sent):
+        return arrival
+    page = await tab.page()
+    with suppress(PlaywrightError):
+        await page.locator("input[type=password]:visible").first.wait_for(
+            state="hidden", timeout=LATE_FORM_MS
+        )
+    look = await observe_page(page)
+    if await _shows_again(tab, look, sent):
+        raise await _report_refused_values(tab)
+    return replace(arrival, look=look)
+
+
+async def _shows_again(tab: ExplorationTab, look: PageObservation, sent: SentSignInForm) -> bool:
+    """Whether a page has the form that was sent: a password field of the same names beside a button of the same name."""
+    passwords = [_list_field_names(field) for _, field in sent.fields if field.kind == "password"]
+    if not passwords:
+        return False
+    offers = await list_offers(
+        await tab.page(), look, most=MOST_OFFERS, origins=[origin_of(look.url)], allowed=()
+    )
+    said = sent.button.label or sent.button.name
+    again = (each for each in offers if each.kind == "password" and _list_field_names(each) in passwords)
+    return any(
+        (button.label or button.name) == said
+        for button in (find_submit_button(each, offers) for each in again)
+        if button is not None
     )
 
 

@@ -181,6 +181,26 @@ async def test_a_sign_in_form_is_sent_whatever_stands_around_it(browser: Browser
         assert set(site.bodies) == {"POST /in"}
 
 
+BOTH = f"{post('/up', f'{EMAIL}<label>Choose a password <input name=chosen type=password></label><button>Register</button>')}{post('/in', f'{EMAIL}{WORD}<button>Log in</button>')}"
+"""A page with a form for a new account, which says so by its words alone, and one that signs in."""
+
+
+@pytest.mark.parametrize("form", [BOTH, FORM], ids=["two password fields", "one"])
+async def test_a_form_that_comes_again_has_signed_nobody_in(browser: Browser, form: str) -> None:
+    told = pytest.raises(UserError, match="signing in failed: the website still asks for the password")
+    with small_site({"/": form, "/in": f"<p>Wrong password</p>{form}"}) as site, told:
+        await sign_in_by_form(browser, f"{site.url}/", MEMBER if form == BOTH else ACCOUNT)
+    assert site.asked["POST /in"] == 1
+
+
+async def test_a_page_with_other_passwords_after_signing_in_is_no_failure(browser: Browser) -> None:
+    own = post("/word", "<label>Old <input name=old type=password></label><label>Password <input name=password type=password></label><button>Change</button>")  # fmt: skip
+    signed_in = Answer(own, headers={"Set-Cookie": "session=1; Path=/"})
+    with small_site({"/": post("/in", f"{EMAIL}{WORD}<button>Log in</button>"), "/in": signed_in}) as site:
+        state = (await sign_in_by_form(browser, f"{site.url}/", MEMBER)).state
+    assert [each["name"] for each in state["cookies"]] == ["session"]
+
+
 async def test_a_map_begins_where_signing_in_led_if_the_form_is_shown_to_who_has_signed_in(
     browser: Browser, tmp_path: Path
 ) -> None:
