@@ -61,6 +61,11 @@ _ESCAPE = re.compile(
     re.IGNORECASE,
 )
 """It begins with a set of characters, so that `re` skips all others at once."""
+_OCTAL = re.compile(r"\\[0-3][0-7]{2}")
+_OCTAL_ESCAPE = re.compile(
+    _ESCAPE.pattern.replace("(?P<css>", "(?P<octal>[0-3][0-7]{2})|(?P<css>"), re.IGNORECASE
+)
+"""Reads `\\061` as the octal escape `1`, not as the letter `a` of CSS."""
 _FILLERS = str.maketrans(dict.fromkeys("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0"))
 """Letters by their category that are painted as nothing."""
 _TAGS = str.maketrans({0xE0000 + code: chr(code) for code in range(0x20, 0x7F)})
@@ -315,8 +320,21 @@ def _views(text: str, spans: _Spans | None) -> Iterator[tuple[str, _Spans | None
     """Yield the text as it is, decoded once, twice and so on, with its markup and without it, and whether it is the last
     reading of its kind.
 
-    Without markup: first with what a browser sees as tags removed, then with tags in attributes removed.
+    Without markup: first with what a browser sees as tags removed, then with tags in attributes removed. A text in which octal escapes
+    may stand is read so once more.
     """
+    octal = False
+    for escape in (_ESCAPE, _OCTAL_ESCAPE):
+        for view, places, last in _views_decoded(text, spans, escape):
+            octal = octal or (escape is _ESCAPE and "\\" in view and _OCTAL.search(view) is not None)
+            yield view, places, last
+        if not octal:
+            return
+
+
+def _views_decoded(
+    text: str, spans: _Spans | None, escape: re.Pattern[str]
+) -> Iterator[tuple[str, _Spans | None, bool]]:
     for markup in (None, _MARKUP):
         view, places = text, spans
         for left in reversed(range(MOST_ROUNDS)):
@@ -324,7 +342,7 @@ def _views(text: str, spans: _Spans | None) -> Iterator[tuple[str, _Spans | None
                 view, places = _rewrite(markup, _remove, view, places)
             decoded, placed = view, places
             if left and any(each in view for each in "%\\&"):
-                decoded, placed = _rewrite(_ESCAPE, _decode, view, places)
+                decoded, placed = _rewrite(escape, _decode, view, places)
             yield view, places, decoded == view
             if decoded == view:
                 break
@@ -369,7 +387,7 @@ def _decode(match: re.Match[str]) -> str:
         case "plain":
             return " " if said[1] in "nrt" else said[1]
         case str() as group:
-            code = int(match[group], 10 if group == "decimal" else 16)
+            code = int(match[group], {"decimal": 10, "octal": 8}.get(group, 16))
             return chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else said
         case None:
             return said
