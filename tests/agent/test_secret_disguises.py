@@ -193,7 +193,9 @@ def test_the_fast_search_for_hexadecimal_finds_what_the_pattern_does(data):
     assert [*_list_hexadecimal(data)] == [run.span() for run in pattern.finditer(data)]
 
 
-@pytest.mark.parametrize("secret", ["483920", "Zephyr!Kw93pLum", "Gr\u00fc\u00dfe!Kw93pLum", "a1-b2-c3", "correcthorsebattery"])
+@pytest.mark.parametrize(
+    "secret", ["483920", "Zephyr!Kw93pLum", "Gr\u00fc\u00dfe!Kw93pLum", "a1-b2-c3", "correcthorsebattery"]
+)
 @pytest.mark.parametrize("times", [1, 2, 3, 4])
 def test_octal_escapes_of_octal_escapes_are_read(secret: str, times: int) -> None:
     said = secret
