@@ -38,8 +38,8 @@ LEAST_ENCODED = 8
 """Characters of base64 that have `SHORTEST` bytes: fewer have no secret whose disguises are searched."""
 SHORTEST_CUT = 6
 """Characters of a secret, in each of its forms, that are searched where a text was cut."""
-MOST_JUNK = 8
-"""Letters and digits of an escape that was cut itself, between a secret and the edge."""
+MOST_JUNK = 9
+"""Letters and digits of an escape that was cut itself, between a secret and the edge: `U00000063` of C and Python."""
 MOST_HALF_DECODED = 2
 """Characters that the last, cut group of base64 is decoded to."""
 LONGEST_TAG = 200
@@ -55,12 +55,17 @@ _ESCAPE = re.compile(
     r"(?<=%)(?:u(?P<wide>[0-9a-f]{4})"
     r"|(?P<percent>[0-7][0-9a-f]|[cd][0-9a-f]%[89ab][0-9a-f]|e[0-9a-f](?:%[89ab][0-9a-f]){2}|f[0-7](?:%[89ab][0-9a-f]){3}))"
     r"|(?<=\\)(?:(?-i:U)(?P<long>[0-9a-f]{8})|(?P<pair>ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2})"
-    r"|x(?P<byte>[0-9a-f]{2})|u(?P<unit>[0-9a-f]{4})|u\{0*(?P<point>[0-9a-f]{1,6})\}"
+    r"|x(?P<byte>[0-9a-f]{2})|(?!(?-i:U)[0-9a-f]{4,7}\Z)u(?P<unit>[0-9a-f]{4})|u\{0*(?P<point>[0-9a-f]{1,6})\}"
     r"|(?P<octal>1[0-7]{2})|(?P<css>0{0,4}[0-9a-f]{2})\s?|(?P<plain>[\\/\"'nrt]))"
     r"|(?<=&)(?:#x0*(?P<hexadecimal>[0-9a-f]{1,6});?|#0*(?P<decimal>[0-9]{1,7});?|(?P<entity>[a-z][a-z0-9]{1,31};)))",
     re.IGNORECASE,
 )
 """It begins with a set of characters, so that `re` skips all others at once. Octal are letters alone: `\\065` is read as CSS has it."""
+_OCTAL = re.compile(r"\\[0-3][0-7]{2}")
+_OCTAL_ESCAPE = re.compile(
+    _ESCAPE.pattern.replace("(?P<octal>1[0-7]{2})", "(?P<octal>[0-3][0-7]{2})"), re.IGNORECASE
+)
+"""Reads `\\061` as the octal escape `1`, not as the letter `a` of CSS."""
 _BASES = {"decimal": 10, "octal": 8}
 _FILLERS = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0]")
 """Letters by their category that are painted as nothing. (`str.translate` takes ten times as long where there is none.)"""
@@ -316,8 +321,21 @@ def _views(text: str, spans: _Spans | None) -> Iterator[tuple[str, _Spans | None
     """Yield the text as it is, decoded once, twice and so on, with its markup and without it, and whether it is the last
     reading of its kind.
 
-    Without markup: first with what a browser sees as tags removed, then with tags in attributes removed.
+    Without markup: first with what a browser sees as tags removed, then with tags in attributes removed. A text in which octal escapes
+    may stand is read so once more.
     """
+    octal = False
+    for escape in (_ESCAPE, _OCTAL_ESCAPE):
+        for view, places, last in _views_decoded(text, spans, escape):
+            octal = octal or (escape is _ESCAPE and "\\" in view and _OCTAL.search(view) is not None)
+            yield view, places, last
+        if not octal:
+            return
+
+
+def _views_decoded(
+    text: str, spans: _Spans | None, escape: re.Pattern[str]
+) -> Iterator[tuple[str, _Spans | None, bool]]:
     for markup in (None, _MARKUP):
         view, places = text, spans
         for left in reversed(range(MOST_ROUNDS)):
@@ -325,7 +343,7 @@ def _views(text: str, spans: _Spans | None) -> Iterator[tuple[str, _Spans | None
                 view, places = _rewrite(markup, _remove, view, places)
             decoded, placed = view, places
             if left and any(each in view for each in "%\\&"):
-                decoded, placed = _rewrite(_ESCAPE, _decode, view, places)
+                decoded, placed = _rewrite(escape, _decode, view, places)
             yield view, places, decoded == view
             if decoded == view:
                 break

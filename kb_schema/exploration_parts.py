@@ -41,7 +41,7 @@ class UsualRequest(Model):
     body: Annotated[str, Field(repr=False)] = ""
     """A character for each byte (Latin-1). It may hold a token; secret."""
     headers: tuple[tuple[str, str], ...] = Field(default=(), repr=False)
-    """Those that a script of a page can set, but for tokens, sorted; names in small letters."""
+    """Those that a script of a page can set, sorted; names in small letters. Of a token, its digest."""
 
 
 class ExplorationPart(Model):

@@ -51,6 +51,8 @@ class PressSurroundings:
     """What hidden fields of that form say it does, such as `@action=retire`."""
     dialog: str = ""
     """The text of the dialog around it, without that of its controls."""
+    fields: str = ""
+    """Not empty if that dialog has fields, hidden ones too."""
     layers: str = ""
     """The texts of what is laid over the page around it without being a dialog by its markup, a line each."""
     beside: str = ""

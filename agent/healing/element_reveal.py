@@ -100,8 +100,10 @@ async def reveal_page(
 async def dismiss_dialogs(page: Page, index: PageIndex) -> list[str]:
     """Close open dialogs by their own controls, and go through those that only tell something; return the names of the controls."""
     used = []
-    for number in range(MOST_TOLD):
-        on = find_ways_on(index, begun=number > 0)
+    told: str | None = None
+    for _ in range(MOST_TOLD):
+        ways = find_ways_on(index, after=told)
+        on = [each.at for each in ways]
         for at in (*_closers(index), *on):
             selector = (await choose_selectors(page, index, [at]))[0].selector
             if selector is None or (at in on and not await _only_goes_on(page, selector)):
@@ -109,8 +111,9 @@ async def dismiss_dialogs(page: Page, index: PageIndex) -> list[str]:
             with suppress(PageError):
                 await perform_action(page, "click", selector=selector, timeout_s=CLOSE_GATE_S)
                 used.append(index.elements[at].name or "close")
-        if not on:
+        if not ways:
             break
+        told = " ".join(each.told for each in ways)
         await wait_for_change(page, CLOSE_GATE_S)
         index = await scan_page(page)
     return used

@@ -6,8 +6,9 @@ agreed to. News of the program itself (`which features will be added or removed`
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from agent.dangers.danger_rules import find_danger_in_marks
 from agent.dangers.danger_words import (
@@ -23,16 +24,29 @@ from kb_schema.text_similarity import words
 
 ADVANCING = frozenset({"continue", "done", "finish", "next", "ok", "okay", "start"})
 """Names of controls that go on: in a dialog that has no other way, nothing is agreed to."""
-_BACK = frozenset({"back", "previous"})
+_BACK = frozenset({"back", "previous", "read again", "show again", "start again", "start over"})
+_NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight")
+_PAGE = re.compile(rf"\b(\d{{1,2}}|{'|'.join(_NUMBERS)}) ?(?:/|of|von|de|sur|di|van|av|af|z|из) ?(\d{{1,2}}|{'|'.join(_NUMBERS)})\b", re.IGNORECASE)  # fmt: skip
+"""Which page of how many a dialog is."""
 LEAST_TOLD = 2
 """Words of a dialog that tells something; one with fewer may be drawn otherwise than as text."""
 
 
-def find_ways_on(index: PageIndex, *, begun: bool) -> list[int]:
-    """Return the position of the control that goes on in each open dialog that only tells something: its only one.
+@dataclass(frozen=True, slots=True)
+class WayOn:
+    """The control that goes on in a dialog that only tells something."""
 
-    `begun`: a step before went on; then a dialog may end with several controls whose words do nothing, the last of which closes it, and
-    says no greeting again.
+    at: int
+    """Its position in the index."""
+    told: str
+    """The dialog's name and text."""
+
+
+def find_ways_on(index: PageIndex, *, after: str | None = None) -> list[WayOn]:
+    """Return the control that goes on in each open dialog that only tells something: its only one, beside those that go back.
+
+    `after`: what the dialog told that was gone through before; then a dialog may be the next page of that one, and its control may be
+    called anything that does nothing. Several controls are a choice, and left to a person.
     """
     controls = {each.at for each in index.interactive}
     inside: defaultdict[int, list[IndexedElement]] = defaultdict(list)
@@ -45,17 +59,37 @@ def find_ways_on(index: PageIndex, *, begun: bool) -> list[int]:
     found = []
     for dialog, elements in inside.items():
         own = [each for each in elements if each.at in controls and each.tag != "a"]
-        ways = [each for each in own if _said(each) not in _BACK]
-        told = " ".join(each.text for each in elements if each.at not in controls or each.tag == "a")
-        plain = bool(ways) and all(_is_plain_button(each, index) for each in ways)
-        if not plain or len(words(told)) < LEAST_TOLD or not _only_tells(f"{called[dialog]} {told}"):
+        ways = [each for each in own if not _goes_back(each)]
+        text = " ".join(each.text for each in elements if each.at not in controls or each.tag == "a")
+        told = f"{called[dialog]} {text}"
+        plain = all(_is_plain_button(each, index) for each in own)
+        if len(ways) != 1 or not plain or len(words(text)) < LEAST_TOLD or not _only_tells(told):
             continue
-        if not begun and not greets(f"{called[dialog]} {told}"):
+        begun = after is not None and (len(own) > 1 or _is_next_page(told, after))
+        if not (begun or greets(told)):
             continue
-        harmless = all(find_danger_in_words(_said(each), pressed=True) is None for each in ways)
-        if (len(ways) == 1 and _said(ways[0]) in ADVANCING) or (begun and harmless):
-            found.append(ways[-1].at)
+        harmless = find_danger_in_words(_said(ways[0]), pressed=True) is None
+        if _said(ways[0]) in ADVANCING or (after is not None and harmless):
+            found.append(WayOn(ways[0].at, told))
     return found
+
+
+def _goes_back(element: IndexedElement) -> bool:
+    return _said(element) in _BACK
+
+
+def _is_next_page(told: str, before: str) -> bool:
+    """Whether a dialog says that it is the next page of one: `2 of 3` after `1 of 3`."""
+    pages, earlier = _list_pages(told), _list_pages(before)
+    return any((number - 1, total) in earlier for number, total in pages)
+
+
+def _list_pages(text: str) -> list[tuple[int, int]]:
+    return [(_read_number(number), _read_number(total)) for number, total in _PAGE.findall(text)]
+
+
+def _read_number(said: str) -> int:
+    return int(said) if said.isdecimal() else _NUMBERS.index(said.casefold()) + 1
 
 
 def _is_plain_button(element: IndexedElement, index: PageIndex) -> bool:
@@ -65,13 +99,15 @@ def _is_plain_button(element: IndexedElement, index: PageIndex) -> bool:
 
 
 def does_more(around: PressSurroundings) -> bool:
-    """Whether what is around a control that goes on says that it does more: it sends something, or its title or description tells of it."""
+    """Whether what is around a control that goes on says that it does more: it sends something, or its title or description tells of it, or
+    its dialog has fields, hidden ones too.
+    """
     marks = dict(line.split("\t", 1) for line in around.marks.splitlines() if "\t" in line)
     said = f"{around.title} {around.described}"
     sends = around.method.casefold() not in ("", "dialog") or find_danger_in_marks(marks) is not None
     without_news = replace(around, dialog=remove_program_news(around.dialog))
     harms = find_harm_in_words(said) is not None or find_harm_around("", without_news) is not None
-    return sends or harms or not _only_tells(said)
+    return sends or harms or bool(around.fields) or not _only_tells(said)
 
 
 def _only_tells(text: str) -> bool:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import re
 import socket
 from enum import StrEnum
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from kb_schema.url_patterns import origin_of
 from mcp_server.errors import KnowledgeServerError
@@ -14,6 +15,10 @@ from mcp_server.errors import KnowledgeServerError
 SEEN_S = 60.0
 """Seconds for which an answer about an origin counts."""
 THIS_MACHINE = "localhost"
+
+
+_HOST = re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+")
+"""The host of an address as browsers ask for it: a name, or an address of the Internet without brackets."""
 
 
 class OpenMode(StrEnum):
@@ -54,7 +59,12 @@ class AddressPolicy:
             )
         if now - self._seen.get(origin, -SEEN_S) < SEEN_S:
             return
-        host = urlsplit(url).hostname or ""
+        host = read_host(url)
+        if not host:
+            raise AddressRefused(
+                f"{origin} names its host in a way that is not known",
+                hint="write the host as browsers show it",
+            )
         for address in await self._find_addresses(host):
             if not self._allows(address):
                 where = "this machine" if address.is_loopback else "a local network"
@@ -83,3 +93,18 @@ class AddressPolicy:
         except (OSError, UnicodeError):
             return []
         return [ipaddress.ip_address(str(each[4][0]).partition("%")[0]) for each in found]
+
+
+def read_host(url: str) -> str:
+    """Return the host of a URL as browsers read it; "" if it has none that is known.
+
+    Percent-encoding is decoded, letters that stand for others are replaced, and a backslash is a slash.
+
+    >>> [read_host(f"http://{each}:9300/") for each in ("%31%32%37.0.0.1", "127\u30020\u30020\u30021", "loc\u00adalhost", "B\u00fccher.example")]
+    ['127.0.0.1', '127.0.0.1', 'localhost', 'xn--bcher-kva.example']
+    """
+    try:
+        host = unquote(urlsplit(url.replace("\\", "/")).hostname or "").encode("idna").decode()
+    except ValueError:
+        return ""
+    return host.lower() if _HOST.fullmatch(host) else ""

@@ -31,7 +31,7 @@ from periplus.exploration.sign_in_form_check import (
     fold_form_text,
     is_new_password,
 )
-from periplus.exploration.sign_in_requests import hold_sign_in_requests
+from periplus.exploration.sign_in_requests import SignInRequests, hold_sign_in_requests
 from periplus.session_setup import open_fresh_context
 
 MOST_STEPS = 4
@@ -77,7 +77,7 @@ async def sign_in_by_form(browser: Browser, url: str, inputs: Mapping[str, str])
                 break
             if sent and not left:
                 raise await _report_refused_values(tab)
-            arrival, form = await _submit_one_form(tab, look, left)
+            arrival, form = await _submit_one_form(tab, look, left, requests)
             if requests.refused:
                 raise _no_sign_in_form(look, requests.refused[0])
             sent.append(form)
@@ -165,7 +165,7 @@ def find_sign_in_controls(offers: Sequence[Offer]) -> list[Offer]:
 
 
 async def _submit_one_form(
-    tab: ExplorationTab, look: PageObservation, left: dict[str, str]
+    tab: ExplorationTab, look: PageObservation, left: dict[str, str], requests: SignInRequests
 ) -> tuple[AttemptResult, SentSignInForm]:
     """Fill in the fields of one form and submit it; removes the used inputs from `left`. Returns what came, and the form.
 
@@ -189,6 +189,7 @@ async def _submit_one_form(
         raise UserError("the login form has no button", fix="sign in with a task: --sign-in TASK")
     if other := await find_other_purpose(page, button, offers, [field for _, field in filled]):
         raise _no_sign_in_form(look, other)
+    requests.typed = True
     for name, field in filled:
         if not await tab.put(field, left.pop(name), secret=field.kind == "password"):
             raise UserError(

@@ -191,3 +191,21 @@ def test_a_long_text_normalised_in_pieces_is_that_of_the_whole(text):
 def test_the_fast_search_for_hexadecimal_finds_what_the_pattern_does(data):
     pattern = re.compile(rb"(?:[0-9a-fA-F]{2}){8,}")
     assert [*_list_hexadecimal(data)] == [run.span() for run in pattern.finditer(data)]
+
+
+@pytest.mark.parametrize(
+    "secret", ["483920", "Zephyr!Kw93pLum", "Gr\u00fc\u00dfe!Kw93pLum", "a1-b2-c3", "correcthorsebattery"]
+)
+@pytest.mark.parametrize("times", [1, 2, 3, 4])
+def test_octal_escapes_of_octal_escapes_are_read(secret: str, times: int) -> None:
+    said = secret
+    for _ in range(times):
+        said = "".join(f"\\{ord(each):03o}" for each in said)
+    secrets = Secrets()
+    secrets.keep(secret)
+    left = secrets.redact(f"The value is {said} today")
+    assert REDACTED in left
+    read = left.replace(REDACTED, "")
+    for _ in range(times):
+        read = re.sub(r"\\([0-3][0-7]{2})", lambda match: chr(int(match[1], 8)), read)
+    assert not set(secret) & set(read.removeprefix("The value is ").removesuffix(" today"))

@@ -33,7 +33,7 @@
   const soon = queueMicrotask.bind(window);
   const asked = new Map(); // number of a question -> what its answer does
   const [take, keep, forget] = ["get", "set", "delete"].map((name) => method(Map, name));
-  const LONGEST = 300;
+  const LONGEST = 4000; // characters of a message that are told (`websocket_guard.py`)
   const [CONNECTING, OPEN, CLOSING, CLOSED] = [0, 1, 2, 3];
   const MOST_ASKED = 1000; // questions without an answer: of a page that floods, the rest is refused unasked
   let count = 0;

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import pairwise
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -36,7 +37,16 @@ LONGEST_BODY = 4_000
 NOW_S = 600.0
 """Seconds around the present in which a moment is that of the visit."""
 _UPKEEP = frozenset({"POST", "PUT", "PATCH"})
-_OPAQUE = re.compile(r"(?=\S*\d)[\w.~+/=:-]{10,}")
+LEAST_GENERATED = 16
+"""Letters and digits of a token."""
+_TOKEN = re.compile(r"(?:([A-Za-z][A-Za-z0-9-]*) )?([\w.~+/=:-]+)")
+"""A header's whole value that is a token, perhaps behind a scheme (`Bearer eyJ..`)."""
+_SEPARATORS = re.compile(r"[^A-Za-z0-9]+")
+_WORD = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{3,}")
+_COUNT = re.compile(r"\d{10,}")
+"""A number against caches: `_=1796000590123`."""
+_DIGEST = "token:"
+_MASKED = re.compile(rf"{_DIGEST}[0-9a-f]{{64}}\Z")
 _MOMENTS = frozenset({"at", "date", "now", "t", "time", "timestamp", "ts"})
 """The last words of fields that hold a moment."""
 _OF_BROWSERS = re.compile(
@@ -88,8 +98,10 @@ class LoadRequests:
         return on_load and any(self._is_alike(one, each) for each in self.known)
 
     def _is_alike(self, asked: UsualRequest, known: UsualRequest) -> bool:
-        """Whether two requests to one address differ in nothing but tokens and moments in their queries and their bodies of JSON."""
-        if (asked.method, asked.url, asked.headers) != (known.method, known.url, known.headers):
+        """Whether two requests to one address differ in nothing but tokens, and moments in their queries and their bodies of JSON."""
+        if (asked.method, asked.url) != (known.method, known.url):
+            return False
+        if _without_tokens(asked) != _without_tokens(known):
             return False
         try:
             return all(
@@ -129,8 +141,14 @@ class LoadRequests:
 
 
 def describe_request(asked: OutgoingRequest) -> UsualRequest:
-    """Return what tells a request from others: all that a page's script can choose, but for tokens in headers and the boundary of parts."""
-    headers = {name: value for name, value in _fold(asked).items() if not _is_each_visits(name, value)}
+    """Return what tells a request from others: all that a page's script can choose, but for the boundary of parts. Tokens in headers are
+    digests.
+    """
+    headers = {
+        name: _digest_token(name, value)
+        for name, value in _fold(asked).items()
+        if _OF_BROWSERS.fullmatch(name) is None
+    }
     content, kind = asked.content, headers.get("content-type", "")
     if (boundary := _BOUNDARY.search(kind)) is not None:
         headers["content-type"] = kind[: boundary.start()]
@@ -148,7 +166,7 @@ def describe_request(asked: OutgoingRequest) -> UsualRequest:
 def digest_request(asked: OutgoingRequest) -> str:
     """Return a digest of what a request sends, but for what is generated anew for each; "" if it has no body."""
     one = describe_request(asked)
-    headers = [(name, value) for name, value in one.headers if not looks_random(value)]
+    headers = [(name, value) for name, value in _without_tokens(one) if not looks_random(value)]
     return hashlib.sha256(repr((headers, one.body)).encode()).hexdigest() if asked.content else ""
 
 
@@ -156,12 +174,37 @@ def _fold(asked: OutgoingRequest) -> dict[str, str]:
     return {name.casefold(): value for name, value in asked.headers.items()}
 
 
-def _is_each_visits(header: str, value: str) -> bool:
-    """Whether a header is set by the browser, or holds a token of the visit."""
-    last = value.rpartition(" ")[2]  # `Bearer eyJ..`
-    return _OF_BROWSERS.fullmatch(header) is not None or (
-        (header in _TOKEN_HEADERS or is_session_name(header)) and _OPAQUE.fullmatch(last) is not None
-    )
+def _digest_token(header: str, value: str) -> str:
+    """Return a header's value, with a digest for its token if it is one by the header's name and by its form."""
+    token = _TOKEN.fullmatch(value)
+    named = header in _TOKEN_HEADERS or is_session_name(header)
+    if token is None or not named or not looks_generated(token[2]):
+        return value
+    return value[: token.start(2)] + _DIGEST + hashlib.sha256(token[2].encode()).hexdigest()
+
+
+def _without_tokens(one: UsualRequest) -> list[tuple[str, str]]:
+    """Return the headers of a request; of tokens, that there is one, and its scheme."""
+    return [(name, _MASKED.sub(_DIGEST, value)) for name, value in one.headers]
+
+
+def looks_generated(text: str) -> bool:
+    """Whether a text is random by its form: long, of digits and letters that take turns, and no part of it is a word.
+
+    >>> [looks_generated(t) for t in ("9f8a7b6c5d4e3f2a1b0c", "eyJhbGciOi.J1c2VyIjo3.x-9", "boat-heron-1", "keep-9f8a7b6c5d4e3f2a1b0c")]
+    [True, True, False, False]
+    """
+    parts = _SEPARATORS.split(text)
+    said = "".join(parts)
+    if len(said) < LEAST_GENERATED or said.isalpha() or any(map(_WORD.fullmatch, parts)):
+        return False
+    in_words = sum(map(len, _WORD.findall(text)))
+    changes = sum(_kind_of(one) != _kind_of(other) for one, other in pairwise(said))
+    return in_words <= len(said) / 2 and changes >= len(said) / 4
+
+
+def _kind_of(character: str) -> tuple[bool, bool]:
+    return character.isdigit(), character.isupper()
 
 
 def _read_query(query: str) -> list[tuple[str, str]]:
@@ -183,7 +226,7 @@ def _read_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _is_token(name: str, value: str) -> bool:
     """Whether a field of this name (`refreshToken`, `_`) holds a token or a number against caches; the id of another thing is none."""
     named = is_session_name(name) or is_session_name("_".join(words(name)))
-    return named and _OPAQUE.fullmatch(value) is not None
+    return named and (looks_generated(value) or _COUNT.fullmatch(value) is not None)
 
 
 def _read_moment(value: object) -> float | None:

@@ -19,6 +19,9 @@ from playwright.async_api import BrowserContext, Page
 from agent.page.page_channel import Answer, PageChannel
 
 MOST_HABITS = 2_000
+LONGEST_TOLD = 4_000
+"""Characters of a message that pages tell before they send it; of a `Blob` they tell none."""
+_LONGEST_SHAPE = 300
 _CHANGING = re.compile(r"[0-9a-fA-F]{8,}|[0-9]+")
 
 
@@ -26,6 +29,34 @@ _CHANGING = re.compile(r"[0-9a-fA-F]{8,}|[0-9]+")
 def _sockets() -> str:
     """Return the script that gives a page sockets which ask."""
     return (Path(__file__).parent / "guarded_sockets.js").read_text(encoding="utf-8")
+
+
+class AskingSockets:
+    """Gives the documents of one context sockets that ask."""
+
+    def __init__(self, may_connect: Callable[[str], bool], may_send: Callable[[str, str], bool]) -> None:
+        """`may_connect` judges an address, `may_send` the address and the first `LONGEST_TOLD` characters of a message."""
+        self._may_connect, self._may_send = may_connect, may_send
+        self._answers: set[asyncio.Task[None]] = set()
+
+    async def install(self, context: BrowserContext) -> None:
+        """Give them to every document that the context will open; call it once per context."""
+        channel = PageChannel(self._hear)
+        await channel.open(context)
+        await context.add_init_script(channel.fill(_sockets()))
+
+    def _hear(self, _page: Page, text: str, answer: Answer) -> None:
+        asked = json.loads(text)
+        if asked["kind"] == "connect":
+            may = self._may_connect(asked["url"])
+        else:
+            may = self._may_send(asked["url"], asked["text"])
+        self._do(answer(json.dumps({"at": asked["at"], "may": may})))
+
+    def _do(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._answers.add(task)
+        task.add_done_callback(self._answers.discard)
 
 
 class WebSocketGuard:
@@ -43,21 +74,10 @@ class WebSocketGuard:
         """
         self._may_connect, self._passes, self._using, self._stop = may_connect, passes, using, stop
         self._habits: set[str] = set()
-        self._answers: set[asyncio.Task[None]] = set()
 
     async def install(self, context: BrowserContext) -> None:
         """Guard the sockets of every document that the context will open; call it once per context."""
-        channel = PageChannel(self._hear)
-        await channel.open(context)
-        await context.add_init_script(channel.fill(_sockets()))
-
-    def _hear(self, _page: Page, text: str, answer: Answer) -> None:
-        asked = json.loads(text)
-        if asked["kind"] == "connect":
-            may = self._may_connect(asked["url"])
-        else:
-            may = self._may_send(asked["url"], asked["text"])
-        self._do(answer(json.dumps({"at": asked["at"], "may": may})))
+        await AskingSockets(self._may_connect, self._may_send).install(context)
 
     def _may_send(self, url: str, beginning: str) -> bool:
         """Return whether a message is sent; report it otherwise, if a control sends it."""
@@ -70,12 +90,7 @@ class WebSocketGuard:
             self._habits.add(_shape(beginning))
         return False
 
-    def _do(self, work: Coroutine[None, None, None]) -> None:
-        task = asyncio.get_running_loop().create_task(work)
-        self._answers.add(task)
-        task.add_done_callback(self._answers.discard)
-
 
 def _shape(beginning: str) -> str:
     """Return the structure of a message, without numbers and keys."""
-    return _CHANGING.sub("0", beginning)
+    return _CHANGING.sub("0", beginning[:_LONGEST_SHAPE])

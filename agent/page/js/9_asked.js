@@ -124,6 +124,7 @@ function pressSurroundings(selector, byEnter) {
     options: el.localName === "select" ? [...el.options].map((each) => `${each.value}\t${squeeze(each.label)}`).join("\n") : "",
     deed: deeds.map((field) => field.value).join(" ").slice(0, 200),
     dialog: dialog ? textAround(dialog) : "",
+    fields: dialog && dialog.querySelector("input, select, textarea") ? "fields" : "",
     layers: textsOfLayers(layers).join("\n"),
     beside: layers.length ? textsOfLayers(besideLayer(layers[0])).join("\n") : "",
     described: describedBy(el),

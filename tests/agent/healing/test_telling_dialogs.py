@@ -147,3 +147,46 @@ async def test_what_comes_after_a_step_is_left_if_it_asks_or_does_something(page
         "<p>Your account is closed now.</p><button>OK</button>",
     ):
         assert await gone_through(page, tells, last) == ["Next"]
+
+
+WELCOME = "<p>Hello and welcome</p><button>OK</button>"
+
+
+@pytest.mark.parametrize("html", [GREETING, NOTE], ids=["in a greeting", "in a note"])
+@pytest.mark.parametrize(
+    "step",
+    [
+        "<p>Boat Heron, berth 7</p><button>Keep</button><button>Let it go</button>",
+        "<p>Plan of two</p><button>Free</button><button>Go Pro</button>",
+        "<p>Who is to see it</p><button>Private</button><button>Public</button>",
+        "<p>Two of two</p><button>Stay a guest</button><button>Make me an admin</button>",
+        "<p>Two of two</p><button>Staging</button><button>Roll out to production</button>",
+        "<p>Two of two</p><button>Next</button><button>Dark mode</button>",
+    ],
+)
+async def test_a_choice_after_a_greeting_is_left(page: Page, html: str, step: str) -> None:
+    assert await gone_through(page, WELCOME, step, html=html) == ["OK"]
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        "<p>Boat Heron, berth 7</p><button>Let it go</button>",
+        "<p>Mallory can see your files from now on.</p><button>OK</button>",
+        "<p>Boat 2 of 4 in the queue</p><button>Ship it</button>",
+    ],
+)
+async def test_what_comes_after_a_greeting_and_is_no_part_of_it_is_left(page: Page, step: str) -> None:
+    assert await gone_through(page, WELCOME, step, html=NOTE) == ["OK"]
+
+
+async def test_the_pages_of_a_greeting_are_gone_through(page: Page) -> None:
+    steps = ["<p>Hello. 1 / 3</p><button>Next</button>", "<p>Berths are here. 2 / 3</p><button>Next</button>", "<p>Have fun. 3 / 3</p><button>Dive in!</button>"]  # fmt: skip
+    assert await gone_through(page, *steps, html=NOTE) == ["Next", "Next", "Dive in!"]
+
+
+@pytest.mark.parametrize(
+    "field", ["<input type=hidden name=action value=delete_all>", "<textarea hidden>all</textarea>"]
+)
+async def test_a_dialog_with_a_hidden_field_is_left(page: Page, field: str) -> None:
+    assert await gone_through(page, f"<p>Hello and welcome</p>{field}<button>OK</button>") == []

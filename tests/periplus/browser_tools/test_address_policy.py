@@ -26,6 +26,18 @@ HERE = [
     "http://127.0.0.1:8000/", "http://localhost:3000/", "http://LOCALHOST./", "http://x.localhost/", "http://[::1]:9/",
     "http://127.1.2.3/", "http://[::ffff:127.0.0.1]/", "http://2130706433/", "http://0x7f000001/", "http://127.1/",
 ]  # fmt: skip
+SPELT = [
+    "http://%31%32%37.0.0.1:9300/", "http://loc%61lhost:9300/", "http://loc%C2%ADalhost/", "http://127\u30020\u30020\u30021/",
+    "http://loc\u00adalhost:9300/", "http://\uff4cocalhost/", "http://\u2460\u2461\u2466.0.0.1/", "http://127.0.0.1:9300\\@example.com/",
+]  # fmt: skip
+"""This machine, spelt otherwise: browsers ask it."""
+UNKNOWN = [
+    "http://127.0.0.1%2f.example.com/",
+    "http://a%00b/",
+    "http://%2531.example.com/",
+    "http:///127.0.0.1/",
+    "http://a..b/",
+]
 OUTSIDE = ["https://93.184.216.34/", "http://[2606:4700::1111]/"]
 
 
@@ -50,6 +62,19 @@ async def test_this_machine_is_opened_for_its_own_user_only(url):
     assert await _allowed(AddressPolicy(OpenMode.WEB, this_machine=True), url)
     assert not await _allowed(AddressPolicy(OpenMode.WEB, this_machine=False), url)
     assert not await _allowed(AddressPolicy(OpenMode.WEB, this_machine=False, resolves=False), url)
+
+
+@pytest.mark.parametrize("url", SPELT)
+async def test_a_host_is_what_browsers_read(url):
+    assert await _allowed(AddressPolicy(OpenMode.WEB, this_machine=True), url)
+    assert not await _allowed(AddressPolicy(OpenMode.WEB, this_machine=False), url)
+    assert not await _allowed(AddressPolicy(OpenMode.WEB, this_machine=False, resolves=False), url)
+
+
+@pytest.mark.parametrize("url", UNKNOWN)
+async def test_a_host_that_is_not_known_is_not_asked_for(url):
+    for resolves in (True, False):
+        assert not await _allowed(AddressPolicy(OpenMode.WEB, this_machine=True, resolves=resolves), url)
 
 
 @pytest.mark.parametrize("url", OUTSIDE)

@@ -17,6 +17,7 @@ from kb_schema.exploration_folder import ExplorationFolder
 from tests.agent.exploration.small_site import html, small_site
 
 SESSION = "http://127.0.0.1/api/session/current/"
+TOKEN, LATER = "9f8a7b6c5d4e3f2a1b0c", "1bf7651916cd43dd8448"
 NOW = 1_796_000_600.0
 """Seconds since 1970: the 30th of November 2026, 01:03 UTC."""
 
@@ -99,9 +100,8 @@ def test_tokens_and_moments_differ_between_visits_and_ids_do_not() -> None:
 
 def test_a_request_is_what_its_headers_say_too() -> None:
     loads = learned(("PUT", SESSION, "{}"))
-    assert is_usual(
-        loads, {}, sec_fetch_mode="cors", x_csrf_token="9f3c5f0c2d1e", authorization="Bearer eyJ1.J2d3.q_1"
-    )
+    assert is_usual(loads, {}, sec_fetch_mode="cors")
+    assert not is_usual(loads, {}, x_csrf_token=TOKEN)
     assert not is_usual(loads, {}, x_csrf_token="archive")
     for on_load in (True, False):
         assert not is_usual(loads, {}, on_load=on_load, next_action="7c1f")
@@ -136,6 +136,18 @@ def parts(boundary: str, seen: str) -> OutgoingRequest:
         (request("POST", SESSION, cache_control="no-cache"), request("POST", SESSION, cache_control="archive")),
         (request("PUT", SESSION, if_match='"3"'), request("PUT", SESSION, if_match='"4"')),
         (request("POST", SESSION, authorization="Call ping"), request("POST", SESSION, authorization="Call archive")),
+        (request("POST", SESSION, x_session="boat-heron-1"), request("POST", SESSION, x_session="boat-egret-2")),
+        (request("POST", SESSION, authorization="Keep boat-heron-1"), request("POST", SESSION, authorization="Archive boat-heron-1")),
+        (request("POST", SESSION, authorization=f"Keep {TOKEN}"), request("POST", SESSION, authorization=f"Archive {TOKEN}")),
+        (request("POST", SESSION, authorization=f"Bearer {TOKEN}"), request("POST", SESSION, authorization=TOKEN)),
+        (request("POST", SESSION, authorization=f"Call ping {TOKEN}"), request("POST", SESSION, authorization=f"Call archive {TOKEN}")),
+        (request("POST", SESSION, x_token="berth-000000000001"), request("POST", SESSION, x_token="berth-000000000002")),
+        (request("POST", SESSION, x_token=f"keep-{TOKEN}"), request("POST", SESSION, x_token=f"archive-{TOKEN}")),
+        (request("POST", SESSION, x_token="Keep-Boat-Heron-1"), request("POST", SESSION, x_token="Drop-Boat-Heron-1")),
+        (request("POST", SESSION, traceparent="keep-boat-1111"), request("POST", SESSION, traceparent="archive-boat-1")),
+        (request("POST", SESSION, x_csrf_token=TOKEN), request("POST", SESSION)),
+        (request("POST", f"{SESSION}?session=boat-heron-1"), request("POST", f"{SESSION}?session=boat-egret-2")),
+        (request("POST", SESSION, '{"session": "boat-heron-1"}'), request("POST", SESSION, '{"session": "boat-egret-2"}')),
         (request("POST", f"{SESSION}?boat=200"), request("POST", f"{SESSION}?boat=201")),
         (request("POST", f"{SESSION}?boat=%FE"), request("POST", f"{SESSION}?boat=%FF")),
         (request("POST", SESSION), request("POST", f"{SESSION}?all")),
@@ -160,7 +172,26 @@ def test_what_is_generated_for_each_request_makes_no_other_one() -> None:
     assert sends_again(
         request("POST", SESSION, traceparent=trace, content_length="2"),
         request("POST", SESSION, traceparent=other, content_length="20"),
-    ) == (True, True)
+    ) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("header", "one", "other"),
+    [
+        ("x_csrf_token", TOKEN, LATER),
+        ("authorization", f"Bearer {TOKEN}", f"Bearer {LATER}"),
+        ("authorization", "Bearer eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N",
+         "Bearer eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIiwiYSI6MX0.q8Zr4T1x0bK7uWm2Hc9L5E"),
+        ("x_session", "5f0c2d1e-77aa-4c1b-9e0d-3a2b1c0d9e8f", "6a1d3e2f-88bb-4d2c-8f1e-4b3c2d1e0f9a"),
+    ],
+)  # fmt: skip
+def test_a_token_may_be_another_when_a_page_opens_and_not_when_a_control_is_used(
+    header: str, one: str, other: str
+) -> None:
+    known, asked = (request("POST", SESSION, **{header: each}) for each in (one, other))
+    assert sends_again(known, known) == (True, True)
+    assert sends_again(known, asked) == (True, False)
+    assert one not in repr(learned_from(known).known[0].model_dump())
 
 
 def test_a_body_with_a_file_of_the_disk_is_not_known() -> None:
