@@ -445,6 +445,11 @@ def _program_news() -> re.Pattern[str]:
     )
 
 
+def speaks_of_agreeing(text: str) -> bool:
+    """Return whether the text of a dialog speaks of what is agreed to: cookies, terms."""
+    return not load_danger_words().dialogs.agreed.isdisjoint(words(undisguise_text(text)))
+
+
 def greets(text: str) -> bool:
     """Return whether the text of a dialog greets, or begins a tour or news of the application."""
     return not load_danger_words().dialogs.greets.isdisjoint(words(undisguise_text(text)))

@@ -14,6 +14,7 @@ from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Page
 
 from agent.dangers.press_surroundings import read_surroundings
+from agent.healing.closing_controls import is_called_closing, only_closes
 from agent.healing.telling_dialogs import does_more, find_ways_on
 from agent.locators.page_index import IndexedElement, PageIndex, RegionKind
 from agent.locators.page_scan import scan_page
@@ -24,33 +25,8 @@ from agent.page.errors import CoveringElement, PageError, PageGone
 from agent.page.page_actions import perform_action
 from agent.page.page_changes import wait_for_change
 from kb_schema.selectors import Selector
-from kb_schema.text_similarity import words
 from kb_schema.wait_triggers import ObservabilityTrigger
 
-CLOSING = frozenset(
-    {
-        "close",
-        "dismiss",
-        "x",
-        "later",
-        "skip",
-        "no thanks",
-        "not now",
-        "maybe later",
-        "got it",
-        "cancel",
-        "decline",
-        "refuse",
-        "hide",
-        "continue without accepting",
-        "close dialog",
-        "close this message",
-        "no",
-    }
-)
-"""Names of controls that close something without agreeing to anything."""
-_CROSSES = frozenset("\u00d7\u2715\u2716\u2a2f")
-"""Multiplication signs and crosses."""
 CLOSE_GATE_S = 1.0
 """The gate's time for a control that closes a dialog."""
 MOST_TOLD = 8
@@ -100,11 +76,17 @@ async def reveal_page(
 async def dismiss_dialogs(page: Page, index: PageIndex) -> list[str]:
     """Close open dialogs by their own controls, and go through those that only tell something; return the names of the controls."""
     used = []
+<<<<<<< HEAD
     told: str | None = None
     for _ in range(MOST_TOLD):
         ways = find_ways_on(index, after=told)
         on = [each.at for each in ways]
         for at in (*_closers(index), *on):
+=======
+    for number in range(MOST_TOLD):
+        on = find_ways_on(index, begun=number > 0)
+        for at in (*await _list_closers(page, index), *on):
+>>>>>>> w40c
             selector = (await choose_selectors(page, index, [at]))[0].selector
             if selector is None or (at in on and not await _only_goes_on(page, selector)):
                 continue
@@ -126,32 +108,41 @@ async def _only_goes_on(page: Page, selector: Selector) -> bool:
     return False
 
 
+async def _only_closes(page: Page, index: PageIndex, at: int, called: str = "") -> bool:
+    """Whether a control does nothing but close the dialog around it. `called`: the name of that dialog."""
+    element = index.elements[at]
+    selector = (await choose_selectors(page, index, [at]))[0].selector
+    if selector is None:
+        return False
+    with suppress(PageError):
+        around = await read_surroundings(page, selector)
+        return around is not None and only_closes(element.name or element.text, called, around)
+    return False
+
+
 async def find_cover_closer(page: Page, cover: CoveringElement) -> tuple[PageIndex, int] | None:
     """Return the control that closes what covers an element, with the page index it is in.
 
-    None where no control is named, it may agree to something, or its name is not unique on the page.
+    None where no control is named, it may do something else than close, or its name is not unique on the page.
     """
     closer = cover.dismissible_by or ""
-    if " ".join(words(closer)) not in CLOSING:
+    if not is_called_closing(closer):
         return None
     index = await scan_page(page)
     named = [each.at for each in index.interactive if (each.name or each.text) == closer]
-    return (index, named[0]) if len(named) == 1 else None
+    return (index, named[0]) if len(named) == 1 and await _only_closes(page, index, named[0]) else None
 
 
-def _closers(index: PageIndex) -> list[int]:
+async def _list_closers(page: Page, index: PageIndex) -> list[int]:
     """Return the positions of one closing control of each open dialog, the innermost first."""
     found: dict[int, int] = {}
     for element in index.interactive:
-        dialog = next((r.element for r in index.regions_of(element) if r.kind is RegionKind.DIALOG), None)
-        if dialog is not None and dialog not in found and _closes(element):
-            found[dialog] = element.at
+        dialog = next((r for r in index.regions_of(element) if r.kind is RegionKind.DIALOG), None)
+        if dialog is None or dialog.element in found or not is_called_closing(element.name or element.text):
+            continue
+        if await _only_closes(page, index, element.at, dialog.name):
+            found[dialog.element] = element.at
     return [found[dialog] for dialog in sorted(found, reverse=True)]
-
-
-def _closes(element: IndexedElement) -> bool:
-    said = element.name or element.text
-    return said.strip() in _CROSSES or " ".join(words(said)) in CLOSING
 
 
 def _identity(element: IndexedElement) -> tuple[object, ...]:

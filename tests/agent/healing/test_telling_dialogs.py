@@ -149,6 +149,7 @@ async def test_what_comes_after_a_step_is_left_if_it_asks_or_does_something(page
         assert await gone_through(page, tells, last) == ["Next"]
 
 
+<<<<<<< HEAD
 WELCOME = "<p>Hello and welcome</p><button>OK</button>"
 
 
@@ -190,3 +191,43 @@ async def test_the_pages_of_a_greeting_are_gone_through(page: Page) -> None:
 )
 async def test_a_dialog_with_a_hidden_field_is_left(page: Page, field: str) -> None:
     assert await gone_through(page, f"<p>Hello and welcome</p>{field}<button>OK</button>") == []
+=======
+@pytest.mark.parametrize(
+    "step",
+    [
+        "<p>Cancel the booking of the boat Heron?</p><button>Cancel</button><button>Keep it</button>",
+        "<h2>Close your account</h2><p>Nobody can sign in to it.</p><button>Close</button><button>Back</button>",
+        "<p>Hide this boat from the crew?</p><button>Hide</button>",
+        "<p>Ann invites you to the crew.</p><button>Join</button><button>Decline</button>",
+        "<p>Save your changes?</p><button>Save</button><button>No</button>",
+        "<form method=post action=/boats/7/state><p>The boat Heron.</p><button>Hide</button></form>",
+        "<p>The boat Heron.</p><button title='Delete all boats'>\u00d7</button>",
+        "<p>The boat Heron.</p><a href=/boats/7/delete>Close</a>",
+    ],
+)
+async def test_a_control_with_the_name_of_closing_is_left_where_it_may_do_something(
+    page: Page, step: str
+) -> None:
+    """`Cancel` may be what is asked for."""
+    assert await gone_through(page, step, html=NOTE) == []
+    assert await page.locator("[role=dialog]").count() == 1
+
+
+@pytest.mark.parametrize(
+    ("step", "closer"),
+    [
+        ("<p>We use cookies.</p><button>Accept</button><button>Decline</button>", "Decline"),
+        ("<p>Subscribe to our news?</p><button>Subscribe</button><button>No thanks</button>", "No thanks"),
+        ("<p>Delete the boat Heron?</p><button>Delete</button><button>Cancel</button>", "Cancel"),
+        ("<p>Save your changes?</p><button>No</button><button>Cancel</button>", "Cancel"),
+        ("<p>Do you want to go on?</p><button>Yes</button><button>No</button>", "No"),
+        ("<p>Stay in touch?</p><button>Subscribe</button><button>No thanks</button>", "No thanks"),
+        ("<p>Order now and get ten more.</p><button>Order</button><button>Skip</button>", "Skip"),
+        ("<p>Close this message to go on.</p><button>Close</button>", "Close"),
+        ("<form method=dialog><p>The harbour is open.</p><button>Dismiss</button></form>", "Dismiss"),
+        ("<p>Sale. You can cancel at any time.</p><button>\u00d7</button>", "\u00d7"),
+    ],
+)
+async def test_a_dialog_is_closed_by_its_own_control(page: Page, step: str, closer: str) -> None:
+    assert await gone_through(page, step, html=NOTE) == [closer]
+>>>>>>> w40c

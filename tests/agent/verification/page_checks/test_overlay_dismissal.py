@@ -16,13 +16,14 @@ COVERED = """
 WANTED = requirement("Save | click | | message:saved")
 
 
-async def test_a_notice_is_closed_and_the_plan_tells_of_it(site, open_site_page):
-    site.page("/", COVERED.format(what="We value your privacy", closer="Decline"))
+@pytest.mark.parametrize("closer", ["Decline", "\u00d7"])
+async def test_a_notice_is_closed_and_the_plan_tells_of_it(closer, site, open_site_page):
+    site.page("/", COVERED.format(what="We value your privacy", closer=closer))
     async with open_site_page() as site_page:
         plan = await build_plan(site_page, WANTED)
     assert plan.missing == ()
-    assert [each.name for each in plan.obstacles] == ["Decline"]
-    assert "Decline" in to_source(plan.obstacles[0].expression)
+    assert [each.name for each in plan.obstacles] == [closer]
+    assert closer in to_source(plan.obstacles[0].expression)
     async with open_site_page() as site_page:
         await open_first_page(site_page, "/")
         done = await execute_step(site_page, plan.steps[0])
@@ -30,9 +31,17 @@ async def test_a_notice_is_closed_and_the_plan_tells_of_it(site, open_site_page)
         assert done.heal_round == 0
 
 
-@pytest.mark.parametrize("closer", ["Accept all", "Delete everything"])
-async def test_nothing_is_agreed_to_for_the_sake_of_what_lies_beneath(closer, site, open_site_page):
-    site.page("/", COVERED.format(what="A question", closer=closer))
+@pytest.mark.parametrize(
+    ("what", "closer"),
+    [
+        ("A question", "Accept all"),
+        ("A question", "Delete everything"),
+        ("Cancel the booking of the boat Heron?", "Cancel"),
+        ("Ann invites you to the crew.", "Decline"),
+    ],
+)
+async def test_nothing_is_agreed_to_for_the_sake_of_what_lies_beneath(what, closer, site, open_site_page):
+    site.page("/", COVERED.format(what=what, closer=closer))
     async with open_site_page() as site_page:
         plan = await build_plan(site_page, WANTED)
         assert await site_page.page.get_by_role("dialog").count() == 1
