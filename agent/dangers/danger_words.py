@@ -59,6 +59,7 @@ class DialogWords(Model):
     wider: frozenset[str]
     quantities: frozenset[str]
     general: frozenset[str]
+    changing: frozenset[str]
     things: frozenset[str]
     around: frozenset[str]
     money: frozenset[str]

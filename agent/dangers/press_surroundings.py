@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import partial
@@ -17,6 +17,7 @@ from agent.dangers.danger_words import (
     find_danger_in_words,
     find_harm_in_dialog,
     find_harm_in_words,
+    is_general_question,
     load_danger_words,
     undisguise_text,
 )
@@ -119,8 +120,10 @@ def _harm_of_link(_name: str, around: PressSurroundings) -> tuple[Danger, str] |
     return (danger[0], f"its address says {danger[1]}") if danger is not None and danger[0] in _HARM else None
 
 
-def _harm_of_marks(_name: str, around: PressSurroundings) -> tuple[Danger, str] | None:
+def _harm_of_marks(name_of_control: str, around: PressSurroundings) -> tuple[Danger, str] | None:
     marks = dict(line.split("\t", 1) for line in around.marks.splitlines() if "\t" in line)
+    if not agrees(name_of_control):
+        marks = {name: said for name, said in marks.items() if not _is_of_another_press(name, marks)}
     found = find_danger_in_marks(marks)
     if found is not None and found[0] in _HARM:
         return found
@@ -130,6 +133,12 @@ def _harm_of_marks(_name: str, around: PressSurroundings) -> tuple[Danger, str] 
         if said.startswith(("/", "http")) and (danger := find_danger_in_address(said)) is not None:
             return (danger[0], f"its {name} says {danger[1]}") if danger[0] in _HARM else None
     return None
+
+
+def _is_of_another_press(name: str, marks: Mapping[str, str]) -> bool:
+    """Return whether a mark has the address of another press, such as that of the way back: `data-remove-href` beside `data-href`."""
+    parts = name.split("-")
+    return len(parts) == 3 and marks.get(f"{parts[0]}-{parts[2]}", "").startswith(("/", "http"))
 
 
 def _harm_of_sending(name: str, around: PressSurroundings) -> tuple[Danger, str] | None:
@@ -277,7 +286,9 @@ def _find_harm_in_text(
             # a sign, such as a star, says what it says alone: the next word begins a phrase of its own
             told = " ".join([verb, *said[number + 1 : number + 5]]) if words(verb) else verb
             harm = find_harm_in_words(told) if pressed else find_harm_in_choice(told)
-            if harm is not None and not (verb in things and _is_name(said, number, told)):
+            if harm is None or _is_changed_thing(said, number, told):
+                continue
+            if not (verb in things and _is_name(said, number, told)):
                 return harm[0], f"{first!r} is said with it"
     return None
 
@@ -292,6 +303,22 @@ def _is_name(said: Sequence[str], at: int, told: str) -> bool:
     return known or _NUMBERED_THING.match(" ".join(said[at + 1 :])) is not None
 
 
+def _is_changed_thing(said: Sequence[str], at: int, told: str) -> bool:
+    """Return whether a word that may be a deed or a thing has an optional plural, which a deed has not, in a text whose verb only changes
+    what is there: `change the status of the selected book(s)`. `told`: it and the words behind it.
+    """
+    if not _OPTIONAL_PLURAL.search(said[at]) or find_harm_in_choice(told) is not None:
+        return False
+    begins = max((number + 1 for number in range(at) if said[number][-1] in _SENTENCE_ENDS), default=0)
+    before = [each.strip(".,:;!?\"'()").casefold() for each in said[begins:at]]
+    verb = next((each for each in before if not is_general_question(each)), "")
+    return verb in load_danger_words().dialogs.changing and _JOINING.isdisjoint(before)
+
+
+_OPTIONAL_PLURAL = re.compile(r"\w\((?:e?s)\)\W*$")
+_SENTENCE_ENDS = frozenset(".!?:;")
+_JOINING = frozenset({"and", "then", "&", "or"})
+"""Words before another verb."""
 _NUMBERED_THING = re.compile(r"#?\d+(?:\.\d+)?(?:$|[.,;:)]|\s+of(?:$|\s+\D))")
 """A number that counts nothing."""
 

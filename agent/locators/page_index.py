@@ -141,7 +141,7 @@ class IndexedElement(NamedTuple):
     checked: bool | None
     """State of a checkbox, radio button or switch; None for other elements."""
     clickable: bool
-    """Not interactive by its markup, but it has a pointer cursor or an `onclick`."""
+    """Not interactive by its markup, but it has a pointer cursor or an `onclick`, or is a link without an address that has attributes of a script."""
     by_label: bool
     """A hidden checkbox, radio button or file field that is operated through its visible label or trigger."""
     behind: bool = False

@@ -1,6 +1,6 @@
 """An outline of a live page in few words: its headings, messages and controls, each control with a short reference.
 
-Of rows that repeat, the first few are listed, those that lay out a form, and those with a wanted text; the others are counted, as
+Of links of one region that do the same and are called alike, the first is listed. Of rows that repeat, the first few are listed, those that lay out a form, and those with a wanted text; the others are counted, as
 are controls behind an open dialog. Cards that repeat are left out so where all would be too long. Values of fields are not read (`agent.locators.field_values`).
 """
 
@@ -28,6 +28,8 @@ LONGEST_CARD = 160
 _MESSAGE_ROLES = frozenset({"alert", "status", "alertdialog", "log"})
 _SHOWN_REGIONS = frozenset({RegionKind.DIALOG, RegionKind.FORM, RegionKind.LANDMARK})
 _ROWS = frozenset({RegionKind.ROW, RegionKind.ITEM})
+_LOOKS = frozenset({"id", "class", "title", "aria-label"})
+"""Attributes of a link that do not say what it does."""
 _PARTS = frozenset({"main", "region", "document", "article", "dialog", "group", "tabpanel"})
 
 RefKey = tuple[str, ...]
@@ -122,6 +124,7 @@ def _list_lines(
     operable = {element.at for element in index.interactive}
     labels = _name_fields_in_rows(index)
     region, times, skipped, behind = None, Counter[RefKey](), 0, 0
+    links = set[tuple[object, ...]]()
     for element in index.elements:
         skipped += index.further.get(element.at, 0)
         said = _heading_or_message(element)
@@ -136,6 +139,10 @@ def _list_lines(
         if skipped:
             yield f"  ... {skipped} more controls in rows like these"
             skipped = 0
+        link = _tell_link(element)
+        if link in links:
+            continue
+        links |= set() if link is None else {link}
         around = next((each for each in index.regions_of(element) if each.kind in _SHOWN_REGIONS), None)
         if around is not region and around is not None and (around.name or around.kind is RegionKind.DIALOG):
             yield f"[{around.kind.value} {_short(around.name)}]".replace(" ]", "]")
@@ -155,6 +162,33 @@ def _list_lines(
         yield f"  ... {skipped} more controls in rows like these"
     if behind:
         yield f"  ... {behind} controls behind what lies over the page"
+
+
+def _tell_link(element: IndexedElement) -> tuple[object, ...] | None:
+    """Return what a link does, where it is and what it is called: another one with the same, such as the picture beside a title, is the
+    same control. None if its address does not tell what it does.
+    """
+    href = element.attributes.get("href", "")
+    if (
+        element.role != "link"
+        or not href
+        or href.startswith("#")
+        or href.casefold().startswith("javascript:")
+    ):
+        return None
+    marks = {name: said for name, said in element.attributes.items() if name not in _LOOKS}
+    return (element.root, element.region, call_control(element), *sorted(marks.items()))
+
+
+def list_repeated_links(index: PageIndex) -> frozenset[int]:
+    """Return the links that do what one before them in the same region does, and are called like it."""
+    seen, found = set[tuple[object, ...]](), set[int]()
+    for element in index.interactive:
+        link = None if element.behind else _tell_link(element)
+        if link is not None and link in seen:
+            found.add(element.at)
+        seen |= set() if link is None else {link}
+    return frozenset(found)
 
 
 def _is_bare_part(element: IndexedElement) -> bool:
@@ -195,10 +229,14 @@ def _control(index: PageIndex, element: IndexedElement, label: str) -> str:
 
 
 def list_alike(index: PageIndex) -> list[list[IndexedElement]]:
-    """Return the controls of which the page has another one with the same role and name, those that are called alike together."""
+    """Return the controls of which the page has another one with the same role and name, those that are called alike together.
+
+    Of links that do the same, the first.
+    """
     called: dict[tuple[str | None, str], list[IndexedElement]] = {}
+    repeated = list_repeated_links(index)
     for element in index.interactive:
-        if not element.behind:
+        if not (element.behind or element.at in repeated):
             called.setdefault((element.role, call_control(element)), []).append(element)
     return [alike for alike in called.values() if len(alike) > 1]
 

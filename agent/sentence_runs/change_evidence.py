@@ -25,6 +25,7 @@ from agent.page.page_writes import watch_writes
 from agent.sentence_runs.control_evidence import ControlEvidence
 from agent.sentence_runs.switch_evidence import SwitchEvidence
 from kb_schema.sentence_plans import SentencePlan, describe_change, fold
+from kb_schema.text_enumerations import count_enumerations
 
 ANSWERED_S = 5.0
 """How long an answer to a press is waited for before its page is read."""
@@ -64,6 +65,8 @@ class ChangeEvidence:
     _began: float = field(default_factory=time.monotonic)
     _shown: tuple[str, tuple[str, ...]] | None = None
     """The address to which the last press led that showed it, and what was shown before that press."""
+    _entered: set[str] = field(default_factory=set)
+    """Texts that were entered, folded."""
     _had: dict[str, None] = field(default_factory=dict)
     """Addresses of pages that showed a text before it was to go: where it was pressed, and where the press led."""
 
@@ -88,6 +91,10 @@ class ChangeEvidence:
             gone = [fold(each) for each in self.plan.gone_when_done]
             self._had |= {at: None for at, known in shown.items() if any(each in known for each in gone)}
         self._note(url, text)
+
+    def note_entry(self, value: str) -> None:
+        """Note a text that was entered into a field, or chosen."""
+        self._entered.add(fold(value))
 
     async def note_page(self, page: Page) -> None:
         """Read a page on the way."""
@@ -185,9 +192,14 @@ class ChangeEvidence:
     def _shows(self, text: str, before: Sequence[str]) -> bool:
         """Whether there is more of each text that is to appear than before the press."""
         return bool(text) and all(
-            text.count(fold(each)) > max(known.count(fold(each)) for known in before)
+            self._count(each, text) > max(self._count(each, known) for known in before)
             for each in self.plan.shown_when_done
         )
+
+    def _count(self, said: str, text: str) -> int:
+        """Return how often a page shows a text; an enumeration that was entered so also with its items in another order."""
+        whole = fold(said)
+        return count_enumerations(whole, text) if whole in self._entered else text.count(whole)
 
     def _lacks(self, text: str) -> bool:
         """Whether a page that was opened again shows none of the texts that are to go."""

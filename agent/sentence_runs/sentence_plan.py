@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from agent.inferencer import ModelInferencer
 from agent.language_models.prompt_files import load_prompt
-from agent.sentences.sentence_words import stem
-from kb_schema.sentence_plans import LONGEST, ControlChange, SentencePlan, fold
+from agent.sentences.sentence_words import SMALL, stem
+from kb_schema.sentence_plans import LONGEST, ControlChange, SentencePlan, fold, stands_in
 from kb_schema.text_similarity import words
 
 MOST_LISTED = 200
@@ -65,11 +65,17 @@ def keep_founded(
                 each for each in plan.changed_when_done if _is_founded(each, plan, sentence, said)
             ],
             **{
-                name: [each for each in getattr(plan, name) if fold(each) and fold(each) in said]
+                name: [each for each in getattr(plan, name) if is_said(each, said)]
                 for name in ("shown_when_done", "gone_when_done", "on_when_done", "off_when_done")
             },
         }
     )
+
+
+def is_said(text: str, said: str) -> bool:
+    """Return whether a text stands in a sentence, with whole words, and not only small ones. `said`: the sentence, folded."""
+    wanted = fold(text)
+    return bool(wanted) and stands_in(wanted, said) and not SMALL.issuperset(wanted.split())
 
 
 def _is_founded(change: ControlChange, plan: SentencePlan, sentence: str, said: str) -> bool:
@@ -80,6 +86,6 @@ def _is_founded(change: ControlChange, plan: SentencePlan, sentence: str, said: 
     control = fold(change.control)
     if change.beside:
         named = control in said or control in map(fold, plan.controls)
-        return bool(control) and named and all(fold(each) and fold(each) in said for each in change.beside)
+        return bool(control) and named and all(is_said(each, said) for each in change.beside)
     called = {stem(each) for each in words(control)}
     return bool(called) and called <= {stem(each) for each in words(sentence)}

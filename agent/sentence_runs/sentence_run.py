@@ -331,6 +331,8 @@ class SentenceRun:
         told = self._note(result, f"{action} {_describe(element)}{value}")
         if result.status is RunStatus.NEEDS_PERSON:
             raise _Stopped(RunStatus.NEEDS_PERSON, told or "a person is needed", result.hint)
+        if told is None and act.value is not None and action in TYPED:
+            evidence.note_entry(act.value)
         held, accepted = self._held.take(), bool(session.presses.accepted)
         if presses and told is None and (held.may or accepted):
             if accepted or element.role != "link":

@@ -18,6 +18,7 @@ from agent.synthesis.utterances.utterance_words import split_words
 from agent.synthesis.utterances.value_forms import is_date
 from agent.synthesis.utterances.written_templates import SentenceTemplate, is_plain, read_template
 from kb_schema.base import Model
+from kb_schema.sentence_quotes import list_quotes
 
 LONGEST_PLAIN = 8
 """Most words of a value without quotes."""
@@ -31,6 +32,10 @@ _LINKING = frozenset(
     ["to", "from", "with", "into", "if", "unless", "except", "without", "then", "not", "don't", "never"]
 )
 """Words that begin another part of a sentence; a value without quotes has none of them in lower case."""
+_TELLING_SEVERAL = QUANTIFIERS | frozenset(
+    ["and", "or", "but", "other", "others", "another", "second", "third", "previous", "current", "same"]
+)
+"""Words in lower case of a text that may name several things, or one of several by its place: "Slack and GitHub", "second Chrome"."""
 
 
 class TemplateMatch(Model):
@@ -72,12 +77,17 @@ def _match(sentence: str, stated: SentenceTemplate, phrase: TaskPhrase) -> Templ
         values={name: value for name, value in values.items() if name in specs},
         fixed=len(fixed),
         sure=len(telling) >= LEAST_FIXED
-        and all(_is_sure(text, slot, stated, phrase) for slot, text in texts.items()),
+        and all(
+            _is_sure(text, slot, stated, phrase, quoted=text in list_quotes(sentence))
+            for slot, text in texts.items()
+        ),
     )
 
 
-def _is_sure(text: str, slot: UtteranceSlot, stated: SentenceTemplate, phrase: TaskPhrase) -> bool:
-    """Whether a text in this slot asks for nothing else: "visibility" in "Change your profile {part}" may."""
+def _is_sure(
+    text: str, slot: UtteranceSlot, stated: SentenceTemplate, phrase: TaskPhrase, *, quoted: bool
+) -> bool:
+    """Whether a text in this slot asks for nothing else, as "visibility" in "Change your profile {part}" may, and for one thing."""
     if slot.name in stated.known:
         return text in stated.known[slot.name]
     if slot.quoted or slot.many:
@@ -89,7 +99,10 @@ def _is_sure(text: str, slot: UtteranceSlot, stated: SentenceTemplate, phrase: T
     return (
         is_date(text)
         or (len(words) == 1 and words[0].quoted)
-        or not (is_plain(text) or "," in [each.text for each in words])
+        or not (
+            is_plain(text)
+            or any(each.text == "," or (each.text in _TELLING_SEVERAL and not quoted) for each in words)
+        )
     )
 
 

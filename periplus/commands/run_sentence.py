@@ -16,10 +16,10 @@ from rich.markup import escape
 from agent.inferencer import InferenceFailed, ModelInferencer
 from agent.redaction import REDACTED
 from agent.sentence_runs.sentence_variants import MOST, vary_sentence
-from agent.sentences.sentence_binding import BoundTask
+from agent.sentences.sentence_binding import BoundTask, SentenceMeaning
 from kb_schema.run_records import RunResult
 from kb_schema.secret_fields import is_secret_name
-from kb_schema.workflows import AgentNode, AnyNode, walk
+from kb_schema.workflows import AgentNode, Workflow, walk
 from kb_store import Stores
 from periplus.commands.synthesis_output import WorkflowRequest, make_workflow
 from periplus.errors import UserError
@@ -183,18 +183,37 @@ def teach_sentence(
     made = make_workflow(console, traces, request)
     if made.failed:
         return ExitCode.FAILED
-    workflow = None if made.result.lowered is None else made.result.lowered.workflow
-    told = describe_next_run(options.sentence, () if workflow is None else workflow.nodes)
-    console.print(escape(told), soft_wrap=True, highlight=False)
+    if made.result.lowered is not None:
+        meaning = asyncio.run(_read_meaning(choice, options.sentence, reopen))
+        told = describe_next_run(made.result.lowered.workflow, meaning)
+        console.print(escape(told), soft_wrap=True, highlight=False)
     return ExitCode.DONE
 
 
-def describe_next_run(sentence: str, nodes: tuple[AnyNode, ...]) -> str:
-    """Return whether the next run of a taught workflow needs a model: it does where the doings went different ways that nothing explains."""
-    goals = [each.goal for each in walk(nodes) if isinstance(each, AgentNode)]
-    if not goals:
-        return f"the next run needs no model: periplus run {sentence!r}"
-    return f"the next run asks a model or a person, as the doings differ: {'; '.join(goals)}"
+def describe_next_run(workflow: Workflow, meaning: SentenceMeaning) -> str:
+    """Return whether the next run of a taught workflow needs a model, and how it is called: it does where the doings went different ways that
+    nothing explains. `meaning`: of the sentence by which it was taught, with the workflow in the store.
+    """
+    goals = [each.goal for each in walk(workflow.nodes) if isinstance(each, AgentNode)]
+    if goals:
+        return f"the next run asks a model or a person, as the doings differ: {'; '.join(goals)}"
+    known = [each for each in (meaning.task, *meaning.similar) if each is not None]
+    own = next((each for each in known if each.task_id == workflow.workflow_id), None)
+    if own is not None and own == meaning.task:
+        return f"the next run needs no model: periplus run {meaning.sentence!r}"
+    needed = tuple(each.name for each in workflow.io_spec.inputs if each.required and each.default is None)
+    own = own or BoundTask(task_id=workflow.workflow_id, name=workflow.name, values={}, missing=needed)
+    return (
+        "the next run needs no model, called by its id, as the sentence does not say it with certainty:"
+        f" {format_command(own)}"
+    )
+
+
+async def _read_meaning(
+    choice: SentenceChoice, sentence: str, reopen: Callable[[], AbstractAsyncContextManager[Stores]]
+) -> SentenceMeaning:
+    async with reopen() as stores:
+        return await read_meaning(sentence, stores, choice.website_id)
 
 
 async def _plan_again(

@@ -10,7 +10,7 @@ from agent.execution.task_runner import TaskRunner
 from agent.inferencer import InferenceFailed, ModelInferencer
 from agent.run_records.session_trace import SessionTrace
 from agent.sentence_runs.act_permissions import ActPermissions
-from agent.sentence_runs.sentence_plan import KnownWork, keep_founded, plan_sentence
+from agent.sentence_runs.sentence_plan import KnownWork, is_said, keep_founded, plan_sentence
 from agent.sentence_runs.sentence_run import SENTENCE, SentenceBudget, SentenceRun
 from agent.sentences.sentence_binding import BoundTask
 from kb_schema.knowledge_base import KnowledgeBase
@@ -150,7 +150,9 @@ def _bind_task(
     work = knowledge.workflows.get(task_id) or knowledge.tasks[task_id]
     specs = {spec.name: spec for spec in work.io_spec.inputs}
     said = fold(" ".join([sentence, *told.values()]))
-    wrong = [name for name, value in plan.task_values.items() if name not in specs or fold(value) not in said]
+    wrong = [
+        name for name, value in plan.task_values.items() if name not in specs or not is_said(value, said)
+    ]
     if wrong:
         raise UserError(
             f"the model would run {task_id}, with a value for {wrong[0]} that does not stand in the sentence",

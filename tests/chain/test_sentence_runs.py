@@ -307,6 +307,36 @@ async def test_a_value_that_the_application_sent_for_a_field_shows_it_and_a_type
     assert done.status is (RunStatus.SUCCESS if sent else RunStatus.UNVERIFIED), done.hint
 
 
+@pytest.mark.parametrize(
+    ("typed", "shown", "seen"),
+    [
+        ("Skua, Gull, Tern", "Gull, Tern, Skua", True),
+        ("Skua, Gull, Tern", "Tern,Skua,Gull", True),
+        ("Skua, Gull, Tern", "Gull, Skua", False),
+        ("Skua, Gull, Tern", "Gull, Skua, Gull", False),
+        ("Skua, Gull, Tern", "Gull and the Skua. Tern", False),
+        ("Gull, Tern, Skua", "Gull, Tern, Skua", False),
+    ],
+)
+async def test_an_enumeration_that_was_typed_as_the_sentence_has_it_may_be_shown_in_another_order(
+    session, site, typed, shown, seen
+):
+    async def sorted_names(route):
+        answer = await route.fetch()
+        names = f"<td class=name>{shown}</td>"
+        await route.fulfill(
+            response=answer, body=re.sub(r"<td class=name>.*?</td>", names, await answer.text())
+        )
+
+    await session.page.route("**/quay**", sorted_names)
+    listed = "Skua, Gull, Tern"
+    plan = {**PLAN, "entered": [listed, typed, "12 m"], "shown_when_done": [listed]}
+    acts = [MOOR[0], {**MOOR[1], "value": typed}, *MOOR[2:]]
+    done = await do(session, SENTENCE.replace("Skua", f'"{listed}"'), plan, acts)
+    assert [boat["name"] for boat in site.state()["boats"]] == [typed]
+    assert done.status is (RunStatus.SUCCESS if seen else RunStatus.UNVERIFIED), done.hint
+
+
 async def test_an_answer_that_cannot_be_read_is_one_failed_act_and_three_in_a_row_end_the_run(session, site):
     good, told = follow(PLAN, MOOR), [0]
 

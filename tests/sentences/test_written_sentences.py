@@ -73,6 +73,30 @@ def test_a_text_that_no_demonstration_had_is_asked_about_where_it_may_ask_for_an
     assert (other.task, len(other.similar)) == (None, 1)
 
 
+@pytest.mark.parametrize(
+    ("text", "sure"),
+    [
+        ("Slack", True),
+        ("Terms And Conditions", True),
+        ("'Slack and GitHub'", True),
+        ("Slack and GitHub", False),
+        ("Slack or GitHub", False),
+        ("Slack but Linear", False),
+        ("last Slack", False),
+        ("second Slack", False),
+        ("other Slack", False),
+        ("Slack only", False),
+    ],
+)
+def test_a_text_without_quotes_that_may_name_several_things_or_one_of_several_is_asked_about(
+    text: str, sure: bool
+) -> None:
+    works = [_workflow("disconnect", "Disconnect the {account} connected account.", "account")]
+    meaning = bind_sentence(f"Disconnect the {text} connected account.", works)
+    assert (meaning.task is not None) is sure
+    assert sure or [each.task_id for each in meaning.similar] == ["disconnect"]
+
+
 def test_templates_that_fit_equally_well_are_asked_about() -> None:
     both = [_workflow(name, 'Move the file "{name}" away', "name") for name in ("archive", "trash")]
     meaning = bind_sentence('Move the file "Plans" away', both)

@@ -11,6 +11,7 @@ const KEPT_ATTRIBUTES = new Set([
   "for", "action", "method", "target", "rel", "accept", "inputmode", "aria-controls", "aria-haspopup", "aria-pressed", "value",
 ]);
 const TEST_ID = /^data-(test-?id|test|qa|cy|pw)$/;
+const FRAMEWORK_MARK = /^data-(v|pp|react|original)/; // of styles, and of what a framework notes for itself
 const CONTAINER_ROLES = new Set([
   "form", "dialog", "alertdialog", "banner", "navigation", "main", "complementary", "contentinfo", "region", "search",
   "group", "radiogroup", "toolbar", "tabpanel", "article", "menu", "menubar", "tablist", "table", "grid", "treegrid",
@@ -167,7 +168,7 @@ function wanted(el, tag, role, shown, operable, walk) {
   if (region || role === "heading" || hasTestId(el) || hasAttr(el, "onclick")) return true;
   if (walk.inside) return false;
   if (role !== null && !TEXT_ROLES.has(role) && role !== "rowgroup" && role !== "list") return true;
-  return hasOwnText(el) || (role === "graphics-symbol" && nameOf(el, walk.look) !== "") || (!walk.pointer && showsHand(el));
+  return hasOwnText(el) || (role === "graphics-symbol" && nameOf(el, walk.look) !== "") || (!walk.pointer && showsHand(el)) || isScripted(el, tag);
 }
 
 function hasTestId(el) {
@@ -183,13 +184,17 @@ function hasOwnText(el) {
 /** A label has the same name, but its control is meant. */
 const showsHand = (el) => !(tagOf(el) === "label" && el.control) && getComputedStyle(el).cursor === "pointer";
 
+/** Whether it is a link without an address that has attributes of a script: a listener further out may read them. */
+const isScripted = (el, tag) => tag === "a" && !hasAttr(el, "href") && el.getAttributeNames().some((name) =>
+  name.startsWith("data-") && !TEST_ID.test(name) && !FRAMEWORK_MARK.test(name) && /\S/.test(attr(el, name)));
+
 function addRow(el, tag, role, shown, operable, walk) {
   const at = walk.elements.push(el) - 1;
   if (at >= MOST_ELEMENTS) walk.full = true;
   walk.rootAt.push(walk.root);
   walk.operable.push(operable);
   const apart = !walk.pointer || tag === "a"; // a link in a row that shows a pointer as a whole, too
-  const clickable = !operable && shown && apart && (hasAttr(el, "onclick") || showsHand(el));
+  const clickable = !operable && shown && apart && (hasAttr(el, "onclick") || showsHand(el) || isScripted(el, tag));
   if (clickable) walk.pointer = true;
   const read = walk.asked === null || mayBeMeant(el, tag, operable || clickable, walk);
   walk.rows.push(read ? rowOf(el, tag, role, { shown, operable, clickable }, walk) : UNREAD);

@@ -103,6 +103,33 @@ def test_such_a_word_is_a_deed_where_it_counts_things_asks_or_is_agreed_to_and_a
     assert find("Add to list", f"The {word} 17 will be deleted permanently") is not None
 
 
+@pytest.mark.parametrize("word", ONLY_PRESSED)
+def test_a_word_with_an_optional_plural_is_a_thing_in_a_question_that_changes_something(word):
+    def find(name: str, told: str):
+        return find_harm_around(name, PressSurroundings(dialog=told))
+
+    for told in (
+        f"Are you sure you want to change the read status for the selected {word}(s)?",
+        f"Please confirm. Do you want to edit 3 {word}(s)?",
+        f"Mark {word}(s) as read?",
+    ):
+        assert find("Ok", told) is None, told
+        assert find("Ok", told.replace("(s)", "")) is not None, told
+    for told in (
+        f"Are you sure you want to confirm the selected {word}(s)?",
+        f"Change the status and process the selected {word}(s)?",
+        f"Change the status. The selected {word}(s)?",
+        f"{word.title()}(s)?",
+        f"Change and {word} the selected record(s)?",
+        f"Change the selected {word}(s)? They will be deleted permanently.",
+    ):
+        assert find("Ok", told) is not None, told
+
+
+def test_a_word_that_deletes_by_a_link_is_a_deed_also_with_an_optional_plural():
+    assert find_harm_around("Ok", PressSurroundings(dialog="Change the delete(s)?")) is not None
+
+
 def test_a_word_that_deletes_by_a_link_is_a_deed_wherever_it_stands():
     for told in ("Delete 17", "Delete 3 of Skerry Point"):
         assert find_harm_around("Add to list", PressSurroundings(dialog=told), {"delete"}) is not None
@@ -231,3 +258,17 @@ def test_attributes_that_delete_count_whatever_a_button_is_called(mark):
     assert told is not None
     assert told[0] == "deletes"
     assert find_harm_around("Continue", PressSurroundings(marks="hx-get\t/boat/1\ndata-method\tget")) is None
+
+
+def test_the_address_of_the_way_back_is_none_of_the_press():
+    there, back = "data-href\t/fleet/add/1", "data-remove-href\t/fleet/remove/1"
+    assert find_harm_around("North fleet", PressSurroundings(marks=f"{there}\n{back}")) is None
+    assert find_harm_around("North fleet", PressSurroundings(marks=f"{back}\n{there}")) is None
+    for name, marks in (
+        ("Ok", f"{there}\n{back}"),
+        ("North fleet", back),
+        ("North fleet", f"data-id\t3\n{back}"),
+        ("North fleet", "data-href\t/fleet/remove/1\ndata-add-href\t/fleet/add/1"),
+        ("North fleet", f"data-remove-url\t/fleet/remove/1\n{there}"),
+    ):
+        assert find_harm_around(name, PressSurroundings(marks=marks)) is not None, (name, marks)

@@ -131,3 +131,35 @@ async def test_attributes_that_are_empty_keep_no_page_from_being_read(page, oute
     ]
     await page.set_content(f"<button>First</button><table><tr>{''.join(parts)}</tr></table>")
     assert 'button "First"' in outline_page(await scan_page(page), RefNames()).text
+
+
+SCRIPTED_LINKS = """<h1>Skua</h1><ul><li><a data-href="/fleet/add/3" data-fleet="add">North fleet</a></li>
+<li><a data-toggle="collapse" data-target="#crew">Crew</a></li><li><a data-dismiss="modal">Leave</a></li></ul>
+<p><a>Quay</a> / <a name="top" id="top">Top</a> / <a data-v-7ba5bd90="">Berth</a> / <a data-testid="last">Harbour</a></p>"""
+
+
+async def test_a_link_without_an_address_is_a_control_if_it_has_attributes_of_a_script(page):
+    await page.set_content(SCRIPTED_LINKS)
+    lines = outline_page(await scan_page(page), RefNames()).lines
+    assert lines == (
+        "# Skua",
+        'e1 clickable "North fleet"',
+        'e2 clickable "Crew"',
+        'e3 clickable "Leave"',
+    )
+
+
+PICTURES_AND_TITLES = """<h1>Boats</h1>
+<div><a href="/b1" class=picture><img alt="Skua" src="data:," width=9 height=9></a><a href="/b1" data-toggle="modal">Skua</a></div>
+<div><a href="/b2" class=picture title="Tern"><img alt="Tern" src="data:," width=9 height=9></a><a href="/b2"><b>Tern</b></a></div>
+<div><a href="/b3">Argo</a><a href="/b4">Argo</a></div><div><a href="#">More</a><a href="#">More</a></div>"""
+
+
+async def test_a_picture_and_a_title_that_lead_to_one_address_are_one_control(page):
+    await page.set_content(PICTURES_AND_TITLES)
+    index = await scan_page(page)
+    outline = outline_page(index, RefNames(), tells_apart=True)
+    names = [line.split(" ", 1)[1].partition(" @")[0] for line in outline.lines[1:]]
+    links = ['"Skua"', '"Skua"', '"Tern"', '"Argo"', '"Argo"', '"More"', '"More"']
+    assert names == [f"link {each}" for each in links], outline.text
+    assert "@" not in next(line for line in outline.lines if "Tern" in line), outline.text

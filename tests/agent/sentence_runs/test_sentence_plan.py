@@ -77,3 +77,15 @@ async def test_further_sentences_are_others_and_enough():
         assert await vary_sentence(model, said[0], 2) == [said[1], said[3]]
         with pytest.raises(InferenceFailed, match="2 of 3 further sentences"):
             await vary_sentence(model, said[0], 3)
+
+
+async def test_parts_of_words_and_words_that_say_nothing_are_no_evidence():
+    found = await plan(
+        {
+            "shown_when_done": ["e", "an", "Ad", "an agent", "Ada"],
+            "gone_when_done": ["gent"],
+            "changed_when_done": [{"control": "Create", "beside": ["da"]}],
+        }
+    )
+    assert (found.shown_when_done, found.gone_when_done) == (["an agent", "Ada"], [])
+    assert found.changed_when_done == []
