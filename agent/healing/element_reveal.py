@@ -76,17 +76,11 @@ async def reveal_page(
 async def dismiss_dialogs(page: Page, index: PageIndex) -> list[str]:
     """Close open dialogs by their own controls, and go through those that only tell something; return the names of the controls."""
     used = []
-<<<<<<< HEAD
     told: str | None = None
     for _ in range(MOST_TOLD):
         ways = find_ways_on(index, after=told)
         on = [each.at for each in ways]
-        for at in (*_closers(index), *on):
-=======
-    for number in range(MOST_TOLD):
-        on = find_ways_on(index, begun=number > 0)
         for at in (*await _list_closers(page, index), *on):
->>>>>>> w40c
             selector = (await choose_selectors(page, index, [at]))[0].selector
             if selector is None or (at in on and not await _only_goes_on(page, selector)):
                 continue

@@ -149,7 +149,6 @@ async def test_what_comes_after_a_step_is_left_if_it_asks_or_does_something(page
         assert await gone_through(page, tells, last) == ["Next"]
 
 
-<<<<<<< HEAD
 WELCOME = "<p>Hello and welcome</p><button>OK</button>"
 
 
@@ -191,7 +190,8 @@ async def test_the_pages_of_a_greeting_are_gone_through(page: Page) -> None:
 )
 async def test_a_dialog_with_a_hidden_field_is_left(page: Page, field: str) -> None:
     assert await gone_through(page, f"<p>Hello and welcome</p>{field}<button>OK</button>") == []
-=======
+
+
 @pytest.mark.parametrize(
     "step",
     [
@@ -230,4 +230,3 @@ async def test_a_control_with_the_name_of_closing_is_left_where_it_may_do_someth
 )
 async def test_a_dialog_is_closed_by_its_own_control(page: Page, step: str, closer: str) -> None:
     assert await gone_through(page, step, html=NOTE) == [closer]
->>>>>>> w40c
