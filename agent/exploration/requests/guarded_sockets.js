@@ -28,6 +28,10 @@
   const slice = method(String, "slice");
   const matches = method(RegExp, "test");
   const isView = ArrayBuffer.isView;
+  const partsOf = (kind) => ["buffer", "byteOffset", "byteLength"].map((name) => getter(kind, name));
+  const [partsOfArray, partsOfView] = [partsOf(Object.getPrototypeOf(Bytes)), partsOf(DataView)];
+  const [readSize, readLength] = [getter(ArrayBuffer, "byteLength"), getter(Object.getPrototypeOf(Bytes), "length")];
+  const readBlobSize = getter(Blob, "size");
   const fromCode = String.fromCharCode;
   const { defineProperty } = Object;
   const soon = queueMicrotask.bind(window);
@@ -67,16 +71,33 @@
     return replace(href(parsed), /^http/, "ws");
   }
 
+  /** Whether a value has what only its kind has; its prototype may be another frame's, or the page's. */
+  function is(read, value) {
+    try {
+      read(value);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  /** A message as it is now: a page may fill its buffer anew before the answer is there. What is no data is text. */
+  function copyOf(message) {
+    if (isView(message)) {
+      const parts = is(partsOfArray[0], message) ? partsOfArray : partsOfView;
+      return new Bytes(new Bytes(parts[0](message), parts[1](message), parts[2](message)));
+    }
+    if (is(readSize, message)) return new Bytes(new Bytes(message));
+    return is(readBlobSize, message) ? message : `${message}`; // a Blob never changes
+  }
+
   /** The beginning of a message as text, by which those that a page sends on its own are known. */
   function beginningOf(message) {
     if (typeof message === "string") return slice(message, 0, LONGEST);
+    if (!isView(message)) return "data";
     let text = "";
-    try {
-      const bytes = isView(message) ? new Bytes(message.buffer, message.byteOffset, message.byteLength) : new Bytes(message);
-      for (let at = 0; at < bytes.length && at < LONGEST; at += 1) text += fromCode(bytes[at]);
-    } catch {
-      text = "data";
-    }
+    const length = readLength(message);
+    for (let at = 0; at < length && at < LONGEST; at += 1) text += fromCode(message[at]);
     return text;
   }
 
@@ -140,7 +161,7 @@
     send(message) {
       if (this.#state === CONNECTING) throw new Refusal("Failed to execute 'send' on 'WebSocket': Still in CONNECTING state.", "InvalidStateError");
       if (this.#state !== OPEN) return;
-      const known = typeof message === "object" && message !== null ? message : `${message}`;
+      const known = copyOf(message);
       this.#unsent += 1;
       ask("send", this.#url, beginningOf(known), (may) => this.#answered(known, may));
     }

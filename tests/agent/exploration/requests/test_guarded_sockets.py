@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
 from playwright.async_api import Browser, Page
 
 from agent.exploration.requests.request_guard import RequestGuard
+from agent.exploration.requests.websocket_guard import WebSocketGuard
 from tests.support.trap_site.running import TrapSite, trap_site
 
 FLOOD = """() => new Promise((done) => {
@@ -26,6 +28,25 @@ SEEN = """() => new Promise((done) => {
 })"""
 INNER = """() => { const frame = document.createElement("iframe"); document.body.append(frame);
   return [WebSocket, frame.contentWindow.WebSocket].map((each) => String(each).includes("[native code]")); }"""
+
+REUSED = """() => new Promise((done) => {
+  const socket = new WebSocket("/socket");
+  socket.onopen = () => {
+    const bytes = new Uint8Array([48, 49, 50, 51]), whole = new Uint8Array([52, 53]), seen = new DataView(new ArrayBuffer(2));
+    Object.defineProperty(bytes, "byteLength", {value: 1});
+    seen.setInt8(0, 54), seen.setInt8(1, 55);
+    socket.send(bytes.subarray(1)), socket.send(whole.buffer), socket.send(seen), socket.send(bytes);
+    for (const each of [bytes, whole, new Uint8Array(seen.buffer)]) each.fill(65);
+    socket.send(9), socket.send("end");
+    socket.close(1000);
+  };
+  socket.onclose = () => done(socket.readyState);
+})"""
+CALLED = """(said) => new Promise((done) => {
+  const socket = new WebSocket("/socket");
+  socket.onopen = () => { socket.send({toString: () => said}); socket.send(new Blob([said])); socket.close(1000); };
+  socket.onclose = () => done(socket.readyState);
+})"""
 
 
 @pytest.fixture(scope="module")
@@ -62,3 +83,32 @@ async def test_a_page_that_floods_its_socket_is_answered_and_nothing_is_sent(
 ) -> None:
     assert await page.evaluate(FLOOD) == 3
     assert trap.state()["changes"] == {}
+
+
+async def test_a_message_is_sent_as_it_was_when_the_page_sent_it(browser: Browser, trap: TrapSite) -> None:
+    """Pages fill one buffer again and again."""
+    async with await browser.new_context() as context:
+        await WebSocketGuard(lambda _: True, lambda: True, lambda: False, pytest.fail).install(context)
+        page, sent, over = await context.new_page(), list[str | bytes](), asyncio.Event()
+
+        def note(frame: str | bytes) -> None:
+            sent.append(frame)
+            if frame == "end":
+                over.set()
+
+        page.on("websocket", lambda socket: socket.on("framesent", note))
+        await page.goto(f"{trap.url}/hard/after")
+        assert await page.evaluate(REUSED) == 3
+        await asyncio.wait_for(over.wait(), 30)  # frames are told beside what the page says
+        assert sent == [b"123", b"45", b"67", b"0123", "9", "end"]
+
+
+async def test_the_text_of_an_object_is_judged_as_text(browser: Browser, trap: TrapSite) -> None:
+    using, told = False, list[str]()
+    async with await browser.new_context() as context:
+        await WebSocketGuard(lambda _: True, lambda: False, lambda: using, told.append).install(context)
+        page = await context.new_page()
+        await page.goto(f"{trap.url}/hard/after")
+        for using, said in ((False, "here 1"), (True, "here 2"), (True, "remove")):  # noqa: B007 - read by the guard
+            assert await page.evaluate(CALLED, said) == 3
+    assert len(told) == 1
