@@ -58,7 +58,7 @@ class SignInRequests:
         """Return whether a page may send a message by a WebSocket: not if it is longer than is known, or of bytes that are not."""
         if not self.typed:
             return True
-        if len(beginning) >= LONGEST_TOLD or beginning == "data":
+        if len(beginning) >= LONGEST_TOLD or beginning in {"", "data"}:  # of a `Blob` nothing is told
             return False
         carries = self._carries(beginning)
         text = str(self._secrets.redact(beginning))
