@@ -93,6 +93,7 @@ _WITHOUT_DIGITS = str.maketrans("0123456789", "ghijklmnop")
 """A part of an address with a number would be an id."""
 _ASKED_WORD = re.compile(r"[^\W\d_](?:[^\W\d]|[.:/-])*")
 """A value in a query that may name what is shown: `history`, `com_users`, `site/about`."""
+_GLUED = re.compile(rf"([a-z]+)(?:\d+|{re.escape(ANY)})")
 _VARIES = re.compile(r"\d+|(?<!\S)/\S*")
 """Numbers, and addresses in texts."""
 
@@ -414,6 +415,8 @@ def _of_one_kind(
             stem = _stem_of(part)
             if stem in names or any(_stem_of(name) == part for name in names):
                 continue  # `keyword` is the list of `keyword2`, or where one is made
+            if _is_another_word(part, names):
+                continue  # `user1` and `issue9`: the word tells the kind
             if part in DEEDS and any(name in DEEDS for name in names):
                 continue  # what is done with a thing: the form for a new one may be that for changing one
             same_word = bool(stem) and any(_stem_of(name) == stem for name in names)
@@ -492,6 +495,13 @@ def _stem_of(part: str) -> str:
     """Return the word before a number: `issue9`, `issue*`; empty if there is none."""
     glued = split_glued_id(part)
     return glued[0] if glued is not None else part.removesuffix(ANY) if part.endswith(ANY) else ""
+
+
+def _is_another_word(part: str, names: Iterable[str]) -> bool:
+    """Return whether a part is a word and a number, glued without a sign, and a name is another such word and a number."""
+    glued = _GLUED.fullmatch(part)
+    others = (_GLUED.fullmatch(name) for name in names)
+    return glued is not None and any(each is not None and each[1] != glued[1] for each in others)
 
 
 def _group_by_remaining_path(nodes: Sequence[_AddressNode]) -> dict[tuple[str, ...], list[int]]:
@@ -646,8 +656,16 @@ def _join_place(
 
 
 def _ask_for_two_things(one: _PageVariant, other: _PageVariant) -> bool:
-    """Return whether the query of one address asks by a word for another page than the other's: `index.php?action=history`."""
-    return one.asked != other.asked and _say_another_thing(one, other) and not _have_one_use(one, other)
+    """Return whether the query of one address asks by a word for another page than the other's: `index.php?action=history`.
+
+    Pages of one name are two if they have actions, and none of these in common: a list, and the form for one more.
+    """
+    apart = bool(one.tools and other.tools) and not one.tools & other.tools
+    return (
+        one.asked != other.asked
+        and (apart or _say_another_thing(one, other))
+        and not _have_one_use(one, other)
+    )
 
 
 def _are_built_alike(one: _PageVariant, other: _PageVariant) -> bool:

@@ -520,3 +520,26 @@ def test_pages_with_the_name_of_their_thing_within_the_title_are_one_kind_if_the
     ]
     pages += [look("/", "<h1>Home</h1>"), look("/help", "<h1>Help</h1><p>Ask us.</p>")]
     assert cluster_pages(pages)[:3] == [[0, 1], [2], [3]]
+
+
+def test_one_page_each_of_two_kinds_that_their_words_tell_is_two_screens():
+    history = table(("Date", "User", "Action"), NAMES)
+    pages = [look(f"/{at}", f"<h1>{at}</h1>{history}", at.capitalize()) for at in ("user1", "issue9")]
+    pages += [look("/", "<h1>Home</h1>"), look("/help", "<h1>Help</h1><p>Ask us.</p>")]
+    assert cluster_pages(pages)[:2] == [[0], [1]]
+    goods = [look(f"/goods/{at}", f"<h1>{at}</h1>{history}", at) for at in ("rake_1", "pot_2")]
+    assert cluster_pages([*goods, *pages[2:]])[:1] == [[0, 1]]
+
+
+def test_a_list_and_the_form_for_one_more_of_one_name_are_two_screens_by_what_the_query_asks_for():
+    ships = table(("Number", "Name"), NAMES)
+    pages = [
+        look("/ship", f"<h1>Ship editing</h1><h2>About ships</h2><h3>Rules</h3>{ships}", "Ship editing"),
+        look(
+            "/ship?template=item",
+            "<h1>Ship editing</h1><h2>About ships</h2><h3>Rules</h3><form><label>Mast <input name=mast></label></form>",
+            "Ship editing",
+        ),
+    ]
+    pages += [look("/", "<h1>Home</h1>"), look("/help", "<h1>Help</h1><p>Ask us.</p>")]
+    assert cluster_pages(pages)[:2] == [[0], [1]]
