@@ -123,7 +123,9 @@ async def test_a_site_that_has_not_changed_is_said_to_be_so(mapped: MappedSite) 
     assert to_plain_text(update.report.headline) == "nothing changed: 6 screens opened again and compared"
     assert [*update.edit.knowledge.documents()] == [*update.before.documents()]
     assert to_json(update.report)["changed"] is False
-    assert {name: times for name, times in mapped.site.asked.items() if times > 1} == {}, "each page once"
+    # the start page once more, to learn what every visit sends (decision 216)
+    again = {name: times for name, times in mapped.site.asked.items() if times > 1}
+    assert again in ({}, {"GET /": 2}), "each page once"
 
 
 async def test_what_is_new_gone_and_renamed_is_reported_and_nothing_else(mapped: MappedSite) -> None:
