@@ -60,6 +60,7 @@ class DialogWords(Model):
     quantities: frozenset[str]
     general: frozenset[str]
     changing: frozenset[str]
+    states: frozenset[str]
     things: frozenset[str]
     around: frozenset[str]
     money: frozenset[str]

@@ -122,7 +122,7 @@ def _harm_of_link(_name: str, around: PressSurroundings) -> tuple[Danger, str] |
 
 def _harm_of_marks(name_of_control: str, around: PressSurroundings) -> tuple[Danger, str] | None:
     marks = dict(line.split("\t", 1) for line in around.marks.splitlines() if "\t" in line)
-    if not agrees(name_of_control):
+    if not agrees(name_of_control) and find_danger_in_words(name_of_control, pressed=True) is None:
         marks = {name: said for name, said in marks.items() if not _is_of_another_press(name, marks)}
     found = find_danger_in_marks(marks)
     if found is not None and found[0] in _HARM:
@@ -305,18 +305,24 @@ def _is_name(said: Sequence[str], at: int, told: str) -> bool:
 
 def _is_changed_thing(said: Sequence[str], at: int, told: str) -> bool:
     """Return whether a word that may be a deed or a thing has an optional plural, which a deed has not, in a text whose verb only changes
-    what is there: `change the status of the selected book(s)`. `told`: it and the words behind it.
+    what is there: `change the status of the selected book(s)`. What it is to be then must be known to do nothing: `as read`, not `as paid`.
+    `told`: it and the words behind it.
     """
     if not _OPTIONAL_PLURAL.search(said[at]) or find_harm_in_choice(told) is not None:
         return False
     begins = max((number + 1 for number in range(at) if said[number][-1] in _SENTENCE_ENDS), default=0)
     before = [each.strip(".,:;!?\"'()").casefold() for each in said[begins:at]]
     verb = next((each for each in before if not is_general_question(each)), "")
-    return verb in load_danger_words().dialogs.changing and _JOINING.isdisjoint(before)
+    known = load_danger_words().dialogs
+    after = words(re.split(r"[.!?]", " ".join(said[at + 1 :]))[0])
+    state = after[1:] if after[:1] and after[0] in _BECOMING else ()
+    return verb in known.changing and known.states.issuperset(state) and _JOINING.isdisjoint(before)
 
 
 _OPTIONAL_PLURAL = re.compile(r"\w\((?:e?s)\)\W*$")
 _SENTENCE_ENDS = frozenset(".!?:;")
+_BECOMING = frozenset({"as", "to", "into"})
+"""Words before what something is to be."""
 _JOINING = frozenset({"and", "then", "&", "or"})
 """Words before another verb."""
 _NUMBERED_THING = re.compile(r"#?\d+(?:\.\d+)?(?:$|[.,;:)]|\s+of(?:$|\s+\D))")

@@ -121,6 +121,9 @@ def test_a_word_with_an_optional_plural_is_a_thing_in_a_question_that_changes_so
         f"Change the status. The selected {word}(s)?",
         f"{word.title()}(s)?",
         f"Change and {word} the selected record(s)?",
+        f"Mark {word}(s) as paid?",
+        f"Mark the selected {word}(s) as refunded and sent?",
+        f"Change the {word}(s) to approved?",
         f"Change the selected {word}(s)? They will be deleted permanently.",
     ):
         assert find("Ok", told) is not None, told
@@ -266,6 +269,7 @@ def test_the_address_of_the_way_back_is_none_of_the_press():
     assert find_harm_around("North fleet", PressSurroundings(marks=f"{back}\n{there}")) is None
     for name, marks in (
         ("Ok", f"{there}\n{back}"),
+        ("Remove from the fleet", f"{there}\n{back}"),
         ("North fleet", back),
         ("North fleet", f"data-id\t3\n{back}"),
         ("North fleet", "data-href\t/fleet/remove/1\ndata-add-href\t/fleet/add/1"),
