@@ -24,8 +24,8 @@ from agent.page.page_readings import read_page_text, read_shown, read_until, wai
 from agent.page.page_writes import watch_writes
 from agent.sentence_runs.control_evidence import ControlEvidence
 from agent.sentence_runs.switch_evidence import SwitchEvidence
+from agent.sentence_runs.text_counts import count_enumerations, count_text
 from kb_schema.sentence_plans import SentencePlan, describe_change, fold
-from kb_schema.text_enumerations import count_enumerations
 
 ANSWERED_S = 5.0
 """How long an answer to a press is waited for before its page is read."""
@@ -84,7 +84,7 @@ class ChangeEvidence:
         text, url = await read_shown(page), page.url
         self._accepted = self._accepted or accepted
         before = (self._before, *([self._seen[url]] if url in self._seen else []))
-        if accepted and self._shows(text, before):
+        if accepted and self.shows(text, before):
             self._shown = url, before
         if accepted:
             shown = {self._pressed_at: self._before, url: self._seen.get(url, "")}
@@ -142,7 +142,7 @@ class ChangeEvidence:
         if self._shown is not None:
             url, before = self._shown
             await self._open(engine, url)
-            if not await read_until(page, lambda shown: self._shows(shown, before)):
+            if not await read_until(page, lambda shown: self.shows(shown, before)):
                 lost = "the page showed it after the press, but not when it was opened again"
                 return f"{lost}: {self._describe()}"
         for url in list(self._had)[-MOST_REOPENED:] if self.plan.gone_when_done else ():
@@ -189,7 +189,7 @@ class ChangeEvidence:
         self._seen.pop(url, None)
         self._seen[url] = text
 
-    def _shows(self, text: str, before: Sequence[str]) -> bool:
+    def shows(self, text: str, before: Sequence[str]) -> bool:
         """Whether there is more of each text that is to appear than before the press."""
         return bool(text) and all(
             self._count(each, text) > max(self._count(each, known) for known in before)
@@ -199,7 +199,7 @@ class ChangeEvidence:
     def _count(self, said: str, text: str) -> int:
         """Return how often a page shows a text; an enumeration that was entered so also with its items in another order."""
         whole = fold(said)
-        return count_enumerations(whole, text) if whole in self._entered else text.count(whole)
+        return count_enumerations(whole, text) if whole in self._entered else count_text(whole, text)
 
     def _lacks(self, text: str) -> bool:
         """Whether a page that was opened again shows none of the texts that are to go."""

@@ -9,6 +9,7 @@ from agent.inferencer import ModelInferencer
 from agent.language_models.prompt_files import load_prompt
 from agent.sentences.sentence_words import SMALL, stem
 from kb_schema.sentence_plans import LONGEST, ControlChange, SentencePlan, fold, stands_in
+from kb_schema.sentence_quotes import list_quotes
 from kb_schema.text_similarity import words
 
 MOST_LISTED = 200
@@ -65,7 +66,7 @@ def keep_founded(
                 each for each in plan.changed_when_done if _is_founded(each, plan, sentence, said)
             ],
             **{
-                name: [each for each in getattr(plan, name) if is_said(each, said)]
+                name: [each for each in getattr(plan, name) if _tells_something(each, said)]
                 for name in ("shown_when_done", "gone_when_done", "on_when_done", "off_when_done")
             },
         }
@@ -73,9 +74,16 @@ def keep_founded(
 
 
 def is_said(text: str, said: str) -> bool:
-    """Return whether a text stands in a sentence, with whole words, and not only small ones. `said`: the sentence, folded."""
+    """Return whether a text stands in a sentence with whole words. `said`: the sentence, folded."""
     wanted = fold(text)
-    return bool(wanted) and stands_in(wanted, said) and not SMALL.issuperset(wanted.split())
+    return bool(wanted) and stands_in(wanted, said)
+
+
+def _tells_something(text: str, said: str) -> bool:
+    """Whether a text stands in a sentence, and is more than small words such as `an`, or stands there in quotes."""
+    return is_said(text, said) and (
+        not SMALL.issuperset(fold(text).split()) or fold(text) in list_quotes(said)
+    )
 
 
 def _is_founded(change: ControlChange, plan: SentencePlan, sentence: str, said: str) -> bool:
@@ -86,6 +94,6 @@ def _is_founded(change: ControlChange, plan: SentencePlan, sentence: str, said: 
     control = fold(change.control)
     if change.beside:
         named = control in said or control in map(fold, plan.controls)
-        return bool(control) and named and all(is_said(each, said) for each in change.beside)
+        return bool(control) and named and all(_tells_something(each, said) for each in change.beside)
     called = {stem(each) for each in words(control)}
     return bool(called) and called <= {stem(each) for each in words(sentence)}

@@ -84,6 +84,13 @@ QUANTIFIERS = frozenset(
     ]
 )
 """Words that say how many or which are meant: the task must have the same one in its name."""
+CHANGING = QUANTIFIERS | frozenset(
+    [
+        "ago", "again", "another", "current", "currently", "now", "other", "others", "recent", "recently",
+        "remaining", "this", "today", "today's", "tomorrow", "tomorrow's", "tonight", "yesterday", "yesterday's",
+    ]
+)  # fmt: skip
+"""Words that mean another thing at another time. Those that rank (`cheapest`) are in `kb_schema.ranked_values`."""
 _POLITE = (
     ("please",), ("kindly",), ("could", "you"), ("can", "you"), ("would", "you"), ("i", "want", "to"),
     ("i", "need", "to"), ("i", "would", "like", "to"), ("let's",),

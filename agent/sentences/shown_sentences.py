@@ -9,22 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from agent.sentences.sentence_words import QUANTIFIERS, drop_politeness
+from agent.sentences.sentence_words import CHANGING, drop_politeness
 from agent.sentences.task_phrases import TaskPhrase
 from agent.sentences.template_binding import bind_template
 from agent.synthesis.utterances.utterance_words import UtteranceWord, split_words
 from agent.synthesis.utterances.value_forms import list_forms
 from agent.synthesis.utterances.written_templates import read_template
 from kb_schema.ranked_values import read_ranking
+from kb_schema.sentence_plans import fold
 from kb_schema.workflows import ShownSentence, Workflow
 
-_CHANGING = QUANTIFIERS | frozenset(
-    [
-        "ago", "again", "another", "current", "currently", "now", "other", "others", "recent", "recently",
-        "remaining", "this", "today", "today's", "tomorrow", "tomorrow's", "tonight", "yesterday", "yesterday's",
-    ]
-)  # fmt: skip
-"""Words that mean another thing at another time. Those that rank (`cheapest`) are in `kb_schema.ranked_values`."""
 _COUNTS = frozenset(["one", "single"])
 MOST_COUNTED = 3
 """Words of what is counted before the colon with which it is told: "one line item:"."""
@@ -95,10 +89,10 @@ def _is_lasting(shown: ShownSentence) -> bool:
     """Whether a sentence means the same at any time: it says all values, or has no word that changes its meaning."""
     if not _list_changing_words(shown):
         return True
-    text = _squeezed(shown.sentence)
+    text = fold(shown.sentence)
     return all(
-        any(_squeezed(form) in text for form in (one, *list_forms(one).values()))
-        or any(_squeezed(one) in map(_squeezed, list_forms(word).values()) for word in _spans(shown.sentence))
+        any(fold(form) in text for form in (one, *list_forms(one).values()))
+        or any(fold(one) in map(fold, list_forms(word).values()) for word in _spans(shown.sentence))
         for one in map(_without_initials, _list_values(shown))
     )
 
@@ -110,14 +104,14 @@ def _list_changing_words(shown: ShownSentence) -> list[str]:
     """
     words = drop_politeness(split_words(shown.sentence))
     texts = ["" if each.quoted else each.text.casefold() for each in words]
-    names = [_squeezed(each) for each in _list_values(shown)]
+    names = [fold(each) for each in _list_values(shown)]
     found = []
     for at, said in enumerate(texts):
         after = texts[at + 1 : at + 2 + MOST_COUNTED]
         told = said in _COUNTS and after[:1] != ["of"] and ":" in after
         pairs = [" ".join(pair) for pair in (texts[at - 1 : at + 1], texts[at : at + 2]) if len(pair) > 1]
         name = any(pair in each for pair in pairs for each in names)
-        if (said in _CHANGING or read_ranking(said)) and not name and not told:
+        if (said in CHANGING or read_ranking(said)) and not name and not told:
             found.append(said)
     return found
 
@@ -140,10 +134,6 @@ def _spans(sentence: str) -> list[str]:
         for at in range(len(words))
         for end in range(at, min(at + 4, len(words)))
     ]
-
-
-def _squeezed(text: str) -> str:
-    return " ".join(text.casefold().split())
 
 
 def _write_template(shown: ShownSentence) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from agent.sentences.phrase_binding import Values
-from agent.sentences.sentence_words import QUANTIFIERS, SMALL, drop_politeness
+from agent.sentences.sentence_words import CHANGING, QUANTIFIERS, SMALL, drop_politeness
 from agent.sentences.task_phrases import TaskPhrase
 from agent.sentences.value_texts import ValueText
 from agent.synthesis.utterances.utterance_templates import (
@@ -18,6 +18,7 @@ from agent.synthesis.utterances.utterance_words import split_words
 from agent.synthesis.utterances.value_forms import is_date
 from agent.synthesis.utterances.written_templates import SentenceTemplate, is_plain, read_template
 from kb_schema.base import Model
+from kb_schema.ranked_values import read_ranking
 from kb_schema.sentence_quotes import list_quotes
 
 LONGEST_PLAIN = 8
@@ -32,10 +33,8 @@ _LINKING = frozenset(
     ["to", "from", "with", "into", "if", "unless", "except", "without", "then", "not", "don't", "never"]
 )
 """Words that begin another part of a sentence; a value without quotes has none of them in lower case."""
-_TELLING_SEVERAL = QUANTIFIERS | frozenset(
-    ["and", "or", "but", "other", "others", "another", "second", "third", "previous", "current", "same"]
-)
-"""Words in lower case of a text that may name several things, or one of several by its place: "Slack and GitHub", "second Chrome"."""
+_SEVERAL = CHANGING | frozenset(["and", "or", "but", "second", "third", "previous", "same"])
+"""Words in lower case of a text that may name several things, or another one at another time: "Slack and GitHub", "second Chrome"."""
 
 
 class TemplateMatch(Model):
@@ -99,10 +98,13 @@ def _is_sure(
     return (
         is_date(text)
         or (len(words) == 1 and words[0].quoted)
-        or not (
-            is_plain(text)
-            or any(each.text == "," or (each.text in _TELLING_SEVERAL and not quoted) for each in words)
-        )
+        or not (is_plain(text) or any(_tells_several(each.text, quoted=quoted) for each in words))
+    )
+
+
+def _tells_several(word: str, *, quoted: bool) -> bool:
+    return word == "," or (
+        not quoted and word.islower() and (word in _SEVERAL or read_ranking(word) is not None)
     )
 
 

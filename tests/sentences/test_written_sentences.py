@@ -86,6 +86,7 @@ def test_a_text_that_no_demonstration_had_is_asked_about_where_it_may_ask_for_an
         ("second Slack", False),
         ("other Slack", False),
         ("Slack only", False),
+        ("cheapest Slack", False),
     ],
 )
 def test_a_text_without_quotes_that_may_name_several_things_or_one_of_several_is_asked_about(

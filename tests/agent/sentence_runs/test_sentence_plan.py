@@ -16,7 +16,7 @@ async def plan(answer, sentence="Create an agent named Ada"):
     with serve_model([Answer(tool=answer)]) as server:
         found = await plan_sentence(ModelInferencer(server.openai), sentence, KNOWN, {"team": "Red"})
         (asked,) = server.requests
-    for said in ("Create an agent named Ada", "team = Red", "list: All agents", "make: Make an agent (name)"):
+    for said in (sentence, "team = Red", "list: All agents", "make: Make an agent (name)"):
         assert said in asked.prompt
     return found
 
@@ -89,3 +89,9 @@ async def test_parts_of_words_and_words_that_say_nothing_are_no_evidence():
     )
     assert (found.shown_when_done, found.gone_when_done) == (["an agent", "Ada"], [])
     assert found.changed_when_done == []
+
+
+async def test_a_small_word_in_quotes_is_evidence():
+    answer = {"shown_when_done": ["On", "a"], "off_when_done": ["to"]}
+    found = await plan({**answer, "task_id": None}, 'Create an agent named Ada, set to "On" with a horn')
+    assert (found.shown_when_done, found.off_when_done) == (["On"], [])
