@@ -79,7 +79,7 @@ class FolderLoad:
         proposals = await stores.proposals.counts(record.website_id)
         if proposals.get("accepted") or proposals.get("proposed"):
             return None
-        before = record.keys_of((*changed.files, *changed.gone))
+        before = record.keys_of(self._states, (*changed.files, *changed.gone))
         now = [each.document for each in changed.documents]
         report = await load_changes(stores.documents, stores.graph, base, now, before)
         if report is not None:
@@ -88,7 +88,7 @@ class FolderLoad:
                 key = f"{each.document.kind}/{each.document.local_id}"
                 keys[file_of(each.source or "")].append(key)
             stamp = await _stamp_of(stores, report)
-            self._records.keep(record.after(self._states, changed.gone, keys, changed.digests, stamp))
+            self._records.keep(record.after(self._states, keys, changed.digests, stamp))
         return report
 
     async def record_whole(

@@ -1,6 +1,6 @@
 """What a folder's files were when it was loaded: a record beside the store, by which the next load finds what changed.
 
-    FOLDER/DIGEST.loaded     a line of JSON, then a line per file: path, tab, state; then one again: path, tab, digest, tab, keys of its documents
+    FOLDER/DIGEST.loaded     a line of JSON, then a line per file: path, tab, state; then, in the same order, one again: digest, tab, keys of its documents
 
 A file counts as unchanged if its size, times of change and inode are the recorded ones, as in git, or else if its content is: a folder may
 have been written again, and a file that was changed so shortly before it was looked at that a later change could have the same time has no
@@ -16,7 +16,9 @@ import json
 import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from itertools import compress, repeat
+from operator import ne
 from pathlib import Path
 from typing import Any
 
@@ -71,43 +73,60 @@ class FolderRecord:
     """Number and time of the generation that was loaded: a database that was restored may use a number again."""
     warnings: tuple[Problem, ...]
     states: FileStates = ()
-    contents: Mapping[str, str] = field(default_factory=dict)
-    """Path -> digest, tab, and the keys of its documents as `kind/id`, with spaces between."""
+    contents: Sequence[str] = ()
+    """In the order of `states`: digest, tab, and the keys of the file's documents as `kind/id`, with spaces between."""
 
     def changed(self, folder: Path, states: FileStates, most: int) -> tuple[list[str], list[str]]:
         """Return the files to be read now, and those that are gone; if there are more than `most` of them, some. Raises `OSError`."""
-        now, then = set(states), set(self.states)
-        other = sorted(map(_path_of, now - then))
-        gone = sorted({_path_of(line) for line in then - now}.difference(other))
+        places, then = self._compare(states)
+        now = {_path_of(states[place]): states[place] for place in places}
+        other = sorted(
+            name for name, line in now.items() if name not in then or self.states[then[name]] != line
+        )
+        gone = sorted(then.keys() - now.keys())
         read: list[str] = []
         if len(gone) <= most:
             for name in other:
-                digest = self.contents.get(name, "").partition("\t")[0]
+                digest = self.contents[then[name]].partition("\t")[0] if name in then else ""
                 if not digest or not _has_content(folder / name, digest):
                     read.append(name)
                     if len(read) > most:
                         break
         return read, gone
 
-    def keys_of(self, names: Iterable[str]) -> set[tuple[str, str]]:
-        """Return kind and id of the documents that these files had."""
-        keys = (self.contents.get(name, "").partition("\t")[2].split() for name in names)
+    def keys_of(self, states: FileStates, names: Iterable[str]) -> set[tuple[str, str]]:
+        """Return kind and id of the documents that these files had, which `changed` returned for `states`."""
+        _, then = self._compare(states)
+        keys = (self.contents[then[name]].partition("\t")[2].split() for name in names if name in then)
         found = (key.partition("/") for own in keys for key in own)
         return {(kind, local_id) for kind, _, local_id in found}
 
     def after(
         self,
         states: FileStates,
-        gone: Iterable[str],
         keys: Mapping[str, Sequence[str]],
         digests: Mapping[str, str],
         stamp: str,
     ) -> FolderRecord:
-        """Return the record of the next generation, without the files that are `gone`; `keys` and `digests` have those of the files that were read."""
-        contents = {**self.contents, **{name: _content(digests[name], own) for name, own in keys.items()}}
-        for name in gone:
-            contents.pop(name, None)
+        """Return the record of the next generation; `keys` and `digests` have those of the files that were read."""
+        places, then = self._compare(states)
+        contents = [*self.contents[: len(states)], *repeat("", len(states) - len(self.contents))]
+        for place in places:
+            name = _path_of(states[place])
+            contents[place] = (
+                _content(digests[name], keys[name]) if name in keys else self.contents[then[name]]
+            )
         return FolderRecord(self.website_id, stamp, self.warnings, states, contents)
+
+    def _compare(self, states: FileStates) -> tuple[Sequence[int], dict[str, int]]:
+        """Return the places in `states` that have another line than the record; and path -> place of the record's lines there.
+
+        A folder is listed in the same order again unless files come or go, so that nearly all lines are equal in pairs.
+        """
+        both = min(len(states), len(self.states))
+        places = [*compress(range(both), map(ne, states, self.states))]
+        there = (*places, *range(both, len(self.states)))
+        return [*places, *range(both, len(states))], {_path_of(self.states[place]): place for place in there}
 
 
 def record_load(
@@ -121,7 +140,7 @@ def record_load(
     keys: dict[str, list[str]] = {}
     for (kind, local_id), source in knowledge.sources.items():
         keys.setdefault(file_of(source), []).append(f"{kind}/{local_id}")
-    contents = {name: _content(digests.get(name, ""), keys.get(name, ())) for name in map(_path_of, states)}
+    contents = [_content(digests.get(name, ""), keys.get(name, ())) for name in map(_path_of, states)]
     return FolderRecord(knowledge.website.website_id, stamp, warnings, states, contents)
 
 
@@ -160,11 +179,10 @@ class FolderRecords:
             number = found["files"]
             if found["program"] != program_mark(_PROGRAM) or not _has_lines(text, number):
                 return None
-            contents = {name: rest for name, _, rest in (line.partition("\t") for line in lines[number:])}
             warnings = tuple(
                 Problem(**{**each, "severity": Severity(each["severity"])}) for each in found["warnings"]
             )
-            return FolderRecord(found["website_id"], found["stamp"], warnings, lines[:number], contents)
+            return FolderRecord(found["website_id"], found["stamp"], warnings, lines[:number], lines[number:])
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
@@ -180,7 +198,7 @@ class FolderRecords:
                 for each in record.warnings
             ],
         }  # fmt: skip
-        text = "\n".join((json.dumps(head), *record.states, *map("\t".join, record.contents.items())))
+        text = "\n".join((json.dumps(head), *record.states, *record.contents))
         if not _has_lines(text, len(record.states)):  # the name of a file has a tab or a line break
             self.forget()
             return
@@ -199,4 +217,4 @@ class FolderRecords:
 
 def _has_lines(text: str, files: int) -> bool:
     """Return whether a record has the lines of so many files."""
-    return text.count("\n") == 2 * files and text.count("\t") == 3 * files
+    return text.count("\n") == 2 * files and text.count("\t") == 2 * files
