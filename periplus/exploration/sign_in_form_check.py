@@ -21,6 +21,7 @@ from agent.dangers.press_surroundings import (
     read_surroundings,
 )
 from kb_schema.explorations import Offer
+from kb_schema.text_similarity import words
 
 SIGN_IN = re.compile(
     r"\b(log ?in|log ?on|sign ?in|anmelden|einloggen|(se )?connecter|connexion|iniciar sesi[oó]n|entrar|acceder|accedi|"
@@ -110,7 +111,8 @@ def _list_deeds(
     for heading in headings:
         harm = find_harm_around("OK", replace(NOTHING_AROUND, heading=heading))
         # an application may be called `Deploy` or `Trash`; `Delete your account` above `Sign in` is a question
-        counts = harm is not None and (find_wider_words(heading) if signs else harm[0] in DEEDS)
+        is_name = signs or (_signs_in_there(around.action) and len(words(heading)) == 1)
+        counts = harm is not None and (find_wider_words(heading) if is_name else harm[0] in DEEDS)
         if counts and SIGN_IN.search(fold_form_text(heading)) is None:
             yield f"its heading says {heading!r}"
 
@@ -139,8 +141,13 @@ def _list_vague(
     if any(map(is_new_password, passwords)):
         yield 'it asks for a new password (autocomplete="new-password")'
     path = "/".join([part for part in urlsplit(around.action).path.split("/") if part][-2:])
-    if _OTHER_PATH.search(path) and not SIGN_IN_PATH.search(f"/{path.rpartition('/')[2]}"):
+    if _OTHER_PATH.search(path) and not _signs_in_there(around.action):
         yield f"its address says /{path}"
+
+
+def _signs_in_there(address: str) -> bool:
+    """Whether the last part of the path of an address says that one signs in there."""
+    return SIGN_IN_PATH.search(f"/{urlsplit(address).path.rstrip('/').rpartition('/')[2]}") is not None
 
 
 def _list_unfilled(passwords: Sequence[Offer], filled: Collection[Offer]) -> Iterator[str]:

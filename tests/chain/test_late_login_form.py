@@ -105,6 +105,11 @@ OTHER_FORMS = {
     "closes": post("/account/close", f"{EMAIL}{WORD}<button>Continue</button>"),
     "closes, by its heading": f"<h2>Close my account</h2>{post('/go', f'{EMAIL}{WORD}<button>Continue</button>')}",
     "closes, by its heading beside a button that signs in": post("/go", f"<h2>Delete your account</h2>{EMAIL}{WORD}<button>Sign in</button>"),
+    "pays": post("/checkout", f"{EMAIL}{WORD}<button>Continue</button>"),
+    "pays, by a card": post("/checkout", f"{EMAIL}{WORD}<input name=card autocomplete=cc-number><button>Sign in</button>"),
+    "pays, by its heading": f"<h1>Place your order</h1>{post('/login', f'{EMAIL}{WORD}<button>Continue</button>')}",
+    "deletes, sent to where one signs in": f"<h1>Delete boat</h1>{post('/login', f'{EMAIL}{WORD}<button>Continue</button>')}",
+    "deploys": f"<h1>Deploy</h1>{post('/go', f'{EMAIL}{WORD}<button>Continue</button>')}",
     "closes, by a hidden field": post("/go", f"<input type=hidden name=action value=close_account>{EMAIL}{WORD}<button>Next</button>"),
     "new account": f"<h1>Create your account</h1>{post('/go', f'{EMAIL}{NEW}<button>Create account</button>')}",
     "new account, by its heading": f"<h1>Create your account</h1>{post('/go', f'{EMAIL}{WORD}<button>Continue</button>')}",
@@ -179,6 +184,14 @@ async def test_a_sign_in_form_is_sent_whatever_stands_around_it(browser: Browser
     with small_site({"/": form, "/login": login, "/in": signed_in, "*": "<h1>Other</h1>"}) as site:
         await sign_in_by_form(browser, f"{site.url}/", MEMBER)
         assert set(site.bodies) == {"POST /in"}
+
+
+async def test_an_application_called_like_a_deed_signs_in_where_its_address_says_so(browser: Browser) -> None:
+    form = f"<h1>Deploy</h1>{post('/auth/login', f'{EMAIL}{WORD}<button>Continue</button>')}"
+    signed_in = Answer("<h1>Boats</h1>", headers={"Set-Cookie": "session=1; Path=/"})
+    with small_site({"/": form, "/auth/login": signed_in}) as site:
+        await sign_in_by_form(browser, f"{site.url}/", MEMBER)
+        assert set(site.bodies) == {"POST /auth/login"}
 
 
 BOTH = f"{post('/up', f'{EMAIL}<label>Choose a password <input name=chosen type=password></label><button>Register</button>')}{post('/in', f'{EMAIL}{WORD}<button>Log in</button>')}"
