@@ -132,7 +132,7 @@ async def test_the_whole_table(miniwob_pages, capsys, tmp_path):  # noqa: F811
     demos = _demos()
     options = Namespace(
         demos=demos, pages=MINIWOB_PAGES.parent, tasks=miniwob.tasks_in(demos), k=list(miniwob.KS),
-        seeds=GOALS, draws=DRAWS, out=tmp_path, again=False, write=None,
+        seeds=GOALS, draws=DRAWS, out=tmp_path, again=False, write=None, series="",
     )  # fmt: skip
     with capsys.disabled():
         scores = await miniwob.main(options, Console(width=120))

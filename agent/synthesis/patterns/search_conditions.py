@@ -84,7 +84,7 @@ class SearchConditionFinder:
         """Return the rule of a loop up to position `last` that searches list rows, or continues until an element is present."""
         over = {row: each.after for row, each in passes.items() if each.after is not None}
         found = None
-        if len(over) == len(passes) and not act_on_same_rows(passes):
+        if len(over) == len(passes) and not self._choose_in_turn(passes):
             found = self._ending(last, {row: each.before for row, each in passes.items()}, over)
         return None if found is None else rules.searching(passes, *found)
 
@@ -113,6 +113,21 @@ class SearchConditionFinder:
         return (
             need.there,
             f"until {need.told} is present: it was missing before {rounds} rounds and present after the last ones",
+        )
+
+    def _choose_in_turn(self, passes: Mapping[RowKey, LoopPass]) -> bool:
+        """Whether all traces act on the same rows and a later one appears only after an earlier one was pressed, such as
+        `Snooze` and then `Pick a date` of two menus: nothing was searched there, and a search would press the entries above
+        them. Rows that were all shown from the beginning, such as tabs, can be searched.
+        """
+        return act_on_same_rows(passes) and any(not self._all_shown(each) for each in passes.values())
+
+    def _all_shown(self, each: LoopPass) -> bool:
+        """Whether the rows of all rounds are on the page before the first round."""
+        sight = each.before[0] if each.before else None
+        targets = [step.target for step in each.first_steps]
+        return sight is not None and all(
+            isinstance(target, Selector) and self._shows(target, sight) for target in targets
         )
 
     def _separates(self, need: SearchTarget, going: PagesByRow, over: PagesByRow) -> bool:
@@ -196,9 +211,7 @@ def _places_saying(page: TracePage, said: str) -> Iterable[str]:
 
 
 def act_on_same_rows(passes: Mapping[RowKey, LoopPass]) -> bool:
-    """Whether all traces act on the same rows in the same order, such as `Snooze` and `Pick a date` of two menus: nothing was
-    searched there, and a search would press the entries above them.
-    """
+    """Whether all traces act on the same rows in the same order."""
     words = [each.words for each in passes.values()]
     return len(words) > 1 and bool(words[0]) and len(set(words)) == 1
 

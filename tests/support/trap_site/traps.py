@@ -402,6 +402,19 @@ async def socket(waiting: WebSocket) -> None:
                 await waiting.send_text("Removed.")
 
 
+async def heard(waiting: WebSocket) -> None:
+    """Answers the text `end` with all that was said, in its order."""
+    await waiting.accept()
+    said = list[str]()
+    with suppress(WebSocketDisconnect):
+        while not said or said[-1] != "end":
+            message = await waiting.receive()
+            if message["type"] == "websocket.disconnect":
+                return
+            said.append(message.get("text") or message["bytes"].decode("latin-1"))
+        await waiting.send_json(said)
+
+
 async def control_state(request: Request) -> Response:
     return JSONResponse(_state(request).as_json())
 
@@ -466,7 +479,7 @@ def make_app(port: int) -> Starlette:
         Route("/restless/deep/{rest:path}", deeper), Route("/restless/facets", facets), Route("/search", search),
         Route("/hard/huge", huge), Route("/detour/{name}", detour), Route("/detour-worker.js", detour_worker),
         Route("/unseen", unseen), Route("/unseen/led", _fixed(page("Led", links(("/unseen", "On"))))), Route("/ahead.json", ahead),
-        WebSocketRoute("/socket", socket), Route("/{name:path}", _named(), methods=["GET", "POST", "PUT", "DELETE", "PATCH"]),
+        WebSocketRoute("/socket", socket), WebSocketRoute("/heard", heard), Route("/{name:path}", _named(), methods=["GET", "POST", "PUT", "DELETE", "PATCH"]),
     ]  # fmt: skip
     app = Starlette(routes=routes, middleware=[Middleware(Counting, state=state, port=port)])
     app.state.traps, app.state.port = state, port
