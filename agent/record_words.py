@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
@@ -18,6 +19,13 @@ _STEP = re.compile(
     r"(?<![\d.,])[1-9]\d*\s*(?:/|of|out of|von|de|di|van|z|ze|sur|\u092e\u0947\u0902 \u0938\u0947)\s*\d+"
 )
 """`Step 2 of 3`; none is `0 of 3 selected`, which stands above lists."""
+_CROSSES = re.compile("[\u2717\u2718\u274c\u26d4\U0001f6ab]")
+"""Signs that are drawn for what was refused."""
+_SENTENCE = re.compile(r"[.!?\u2026;]+(?:\s+|$)|\n")
+_NAMED = re.compile(r"#[1-9]\d*")
+"""The number of a record."""
+_LEAST_STEM = 4
+_LONGEST_ENDING = 3
 
 
 class _Words(Model):
@@ -31,6 +39,8 @@ class _Words(Model):
     opens: frozenset[str] = frozenset()
     conditions: frozenset[str] = frozenset()
     successes: frozenset[str] = frozenset()
+    besides: frozenset[str] = frozenset()
+    afterwards: frozenset[str] = frozenset()
     gestures: frozenset[str] = frozenset()
     keys: frozenset[str] = frozenset()
 
@@ -52,7 +62,7 @@ def is_doubted(text: str) -> bool:
     """
     said = _list_words(text)
     doubts = _list("rejections") | _list("unfinished") | list_deed_negations()
-    return is_failure(text) or not doubts.isdisjoint(said)
+    return is_failure(text) or not doubts.isdisjoint(said) or _CROSSES.search(text) is not None
 
 
 def is_no_heading(text: str) -> bool:
@@ -83,10 +93,45 @@ def tells_a_condition(text: str) -> bool:
     return not _list("conditions").isdisjoint(_list_words(text))
 
 
-def tells_success(text: str) -> bool:
-    """Return whether a message says that what was sent is kept: `The boat was added`."""
-    said = _list_words(text)
-    return not _list("successes").isdisjoint(said) and not is_no_heading(text) and not tells_a_condition(text)
+def tells_success(text: str, about: Iterable[str] = ()) -> bool:
+    """Return whether a message says that what was sent is kept, and nothing else: `The boat was added`.
+
+    `text`: without what was typed. `about`: the words of the task. Each other word must be one of `besides`: a sentence with further
+    words can be a tip, an offer, or about another thing or another person (`Cookie settings saved`, `The boat was created by Ada`).
+    """
+    if is_no_heading(text) or tells_a_condition(text):
+        return False
+    subject = frozenset(about)
+    first, *rest = [
+        said for each in _SENTENCE.split(text) if (said := _list_words(_NAMED.sub(" ", each)))
+    ] or [set()]
+    return not _list("successes").isdisjoint(first) and all(
+        word in known or share_a_word((word,), subject)
+        for said, known in (
+            (first, _only_success()),
+            *((each, _only_success() | _list("afterwards")) for each in rest),
+        )
+        for word in said
+    )
+
+
+def _only_success() -> frozenset[str]:
+    return _list("successes") | _list("besides")
+
+
+def share_a_word(ours: Iterable[str], theirs: Iterable[str]) -> bool:
+    """Return whether two lists of words have one in common, up to its ending."""
+    return any(are_alike(one, other) for one in ours for other in theirs)
+
+
+def are_alike(one: str, other: str) -> bool:
+    """Return whether two words are the same up to the ending: `boat` and `boats`."""
+    short, long = sorted((one, other), key=len)
+    return one == other or (
+        len(short) >= _LEAST_STEM
+        and long.startswith(short[:-1] if short[-1] in "ey" else short)
+        and len(long) - len(short) <= _LONGEST_ENDING
+    )
 
 
 def asks_by_hand(text: str) -> bool:

@@ -29,6 +29,7 @@ from agent.record_words import (
     is_doubted,
     is_no_heading,
     sends_elsewhere,
+    share_a_word,
     tells_a_condition,
     tells_success,
 )
@@ -48,8 +49,6 @@ _GENERAL = frozenset({
     "row", "save", "send", "set", "submit", "text", "the", "to", "update", "value", "with",
 })  # fmt: skip
 """Words of tasks that say nothing of what they are about."""
-_LEAST_STEM = 4
-_LONGEST_ENDING = 3
 _NUMBER = re.compile(r"[^\w]*\d[\d.,\s'\u2019\u00a0\u202f]*[^\w]*")
 _NO_CENTS = re.compile(r"[.,]0+$")
 _DIGITS = re.compile(r"\d+")
@@ -143,20 +142,23 @@ class EnteredTexts:
             return None
         about = _list_telling(f"{self.task.task_id} {self.task.name or ''}")
         if pressed:
-            self._messages = self._list_successes(shown)
+            self._messages = self._list_successes(shown, about.union(*self._typed.values()))
         # what stays is none of the press: `Created by Ada`
         told = bool(self._messages) if pressed else bool(self._messages - _list_said(shown.lines))
         return RecordSearch(
             self._typed, about, url, self._seen.get(url), shown, self._offered, told=told
         ).find()
 
-    def _list_successes(self, shown: RecordPage) -> frozenset[str]:
-        """Return the messages outside of rows that no page before had, and that say that what was sent is kept."""
+    def _list_successes(self, shown: RecordPage, about: frozenset[str]) -> frozenset[str]:
+        """Return the messages outside of rows that no page before had, and that say that what was sent is kept, and nothing else.
+
+        `about`: the words of the task and its inputs.
+        """
         before = frozenset[str]().union(*map(_list_said, self._seen.values()))
         return frozenset(
             _without_digits(each.text)
             for each in shown.lines
-            if tells_success(_cut(fold(each.text), self._typed))
+            if tells_success(_cut(fold(each.text), self._typed), about)
             and each.row < 0
             and each.area != "beside"
             and not each.unseen
@@ -320,7 +322,7 @@ class RecordSearch:
 
     def _is_named(self, column: str, text: str) -> bool:
         named = self.typed[text] | self.about if self.told else self.typed[text]
-        return _share(named, words(column))
+        return share_a_word(named, words(column))
 
     def _is_in_address(self, text: str) -> bool:
         parts = urlsplit(self.url)
@@ -357,7 +359,7 @@ class RecordSearch:
         return any(self._is_about(each, subject) for each in (*names, *line.names, line.column, address))
 
     def _is_about(self, name: str, subject: frozenset[str]) -> bool:
-        return _share(subject, words(name)) or any(stands_in(each, fold(name)) for each in self._long)
+        return share_a_word(subject, words(name)) or any(stands_in(each, fold(name)) for each in self._long)
 
     # -- the other texts
 
@@ -372,7 +374,9 @@ class RecordSearch:
         for text, named in self.typed.items():
             if text in own or self._is_among(text, named, within):
                 continue
-            has_place = any(_share(named, words(self._without_typed(each))) for each in self.page.labels)
+            has_place = any(
+                share_a_word(named, words(self._without_typed(each))) for each in self.page.labels
+            )
             if has_place or (_LONG.search(text) and (self.before is None or not (line.columns or alone))):
                 return False
         return True
@@ -382,7 +386,7 @@ class RecordSearch:
             return True
         if _LONG.search(text) is None:
             return any(
-                stands_in(text, fold(each.text)) and _share(named, words(f"{each.column} {each.text}"))
+                stands_in(text, fold(each.text)) and share_a_word(named, words(f"{each.column} {each.text}"))
                 for each in lines
             )
         return len(text.split()) > 1 and stands_in(text, fold(" ".join(each.text for each in lines)))
@@ -447,17 +451,3 @@ def _as_words(text: str) -> str:
 
 def _list_telling(text: str) -> frozenset[str]:
     return frozenset(words(text)) - _GENERAL
-
-
-def _share(ours: Iterable[str], theirs: Iterable[str]) -> bool:
-    """Whether two lists of words have one in common, up to its ending."""
-    return any(_is_alike(one, other) for one in ours for other in theirs)
-
-
-def _is_alike(one: str, other: str) -> bool:
-    short, long = sorted((one, other), key=len)
-    return one == other or (
-        len(short) >= _LEAST_STEM
-        and long.startswith(short[:-1] if short[-1] in "ey" else short)
-        and len(long) - len(short) <= _LONGEST_ENDING
-    )

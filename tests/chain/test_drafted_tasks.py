@@ -162,6 +162,12 @@ def _below_settings(message: str, *, stays: bool) -> Callable[[list[str]], Calla
         (_below_settings("Successful creation.", stays=False), [], RunStatus.SUCCESS),
         (_below_settings("Created by Ada", stays=True), [], RunStatus.UNVERIFIED),  # no message of the press
         (_below_settings("It was not saved.", stays=False), [], RunStatus.UNVERIFIED),
+        (
+            _below_settings("Cookie settings saved", stays=False),
+            [],
+            RunStatus.UNVERIFIED,
+        ),  # of something else
+        (_below_settings("Boat was already created by Ada", stays=False), [], RunStatus.UNVERIFIED),
     ],
 )
 async def test_what_was_typed_must_be_there_when_the_page_is_opened_again(

@@ -93,12 +93,52 @@ function describeLine({ block, pieces }, wanted, facts) {
     ...said,
     rows: repeatedAround(block, facts),
     row: row ? numberOf(row, facts) : -1,
-    near: row ? drawnText(row, facts.look).slice(0, 4 * RECORD_LINE_LENGTH) : text,
+    near: row ? [drawnText(row, facts.look), ...unwritten(row, facts)].join(" ").slice(0, 4 * RECORD_LINE_LENGTH) : text,
     ...namesAbove(block, row, heading, facts),
     column: columnAbove(block, facts),
     columns: columnsOf(block, facts).length > 0,
     unseen: pieces.some((piece) => piece.node && piece.text.trim() && whyUnseen(piece.el, () => boxesOf([[piece, 0, piece.text.length]])) !== null),
   };
+}
+
+/** What a row says otherwise than in its text: titles of icons, values of fields that cannot be changed, columns of ticked boxes. */
+function unwritten(row, { look }) {
+  const said = [];
+  for (const el of row.querySelectorAll("[title], svg title, input")) {
+    if (el.closest(`${PRESSED}, ${LINKS}`)) continue;
+    if (tagOf(el) === "title") {
+      if (visible(el.closest("svg"), look)) said.push(el.textContent);
+    } else if (visible(el, look)) {
+      if (hasAttr(el, "title")) said.push(attr(el, "title"));
+      if (el.matches("input:is([type=checkbox], [type=radio]):checked")) said.push(columnAbove(el, { look }), nameOf(el, look));
+      else if (el.matches("input:is(:read-only, :disabled):not([type=checkbox], [type=radio], [type=hidden], [type=password])")) said.push(el.value);
+    }
+  }
+  return said.map(squeeze).filter(Boolean);
+}
+
+/** The name of the group in which a row stands: a row of one cell, or another kind of item, above it in its table or list. */
+function groupAbove(row, look) {
+  const table = tagOf(row) === "tr" && row.closest("table");
+  const before = table ? [...table.rows].slice(0, [...table.rows].indexOf(row)) : precedingOf(row);
+  for (const each of before.reverse()) {
+    const isOther = table ? each.cells.length === 1 && row.cells.length > 1 : tagOf(each) === tagOf(row) && isGroupName(each, row);
+    const text = isOther && visible(each, look) ? drawnText(each, look) : "";
+    if (text) return text.length <= LEAD_LENGTH ? text : "";
+  }
+  return "";
+}
+
+const precedingOf = (el) => (el.parentElement ? [...el.parentElement.children].slice(0, [...el.parentElement.children].indexOf(el)) : []);
+
+/** Whether an item is no item as `row` is: it has another class or role, or all that it says is emphasised. */
+function isGroupName(el, row) {
+  if ((attr(el, "role") || "") !== (attr(row, "role") || "")) return true;
+  const [only] = el.children;
+  if (el.children.length === 1 && only.matches("b, strong, h1, h2, h3, h4, h5, h6") && squeeze(only.textContent) === squeeze(el.textContent)) {
+    return !(row.children.length === 1 && tagOf(row.children[0]) === tagOf(only));
+  }
+  return el.classList.length > 0 && !row.classList.contains(el.classList[0]) && /head|title|divid|separat|group|section|label/i.test(attr(el, "class"));
 }
 
 /** The links that stand in a line of their own: no value beside its label, no part of a sentence, and no menu on one line. */
@@ -210,7 +250,8 @@ function namesAbove(block, row, heading, facts) {
   }
   const top = stack.length && stack[0].level === 1 ? stack[0].text : "";
   const lead = leadOf(row || block, Boolean(row), facts.look);
-  return { names: [...stack.map((each) => each.text), ...called, ...(lead ? [lead] : [])], nearest: called.length ? called : stack.slice(-1).map((each) => each.text), top };
+  const group = row ? groupAbove(row, facts.look) : "";
+  return { names: [...stack.map((each) => each.text), ...called, ...[lead, group].filter(Boolean)], nearest: called.length ? called : stack.slice(-1).map((each) => each.text), top };
 }
 
 /** The short text right before a line or the list of its row: a heading that is none by its markup. */
