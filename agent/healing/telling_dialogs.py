@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from dataclasses import dataclass, replace
+from urllib.parse import urlsplit
 
 from agent.dangers.danger_rules import find_danger_in_marks
 from agent.dangers.danger_words import (
-    find_danger_in_words,
+    find_danger_in_code,
     find_harm_in_words,
     greets,
     remove_program_news,
@@ -22,8 +23,19 @@ from agent.dangers.press_surroundings import PressSurroundings, find_harm_around
 from agent.locators.page_index import IndexedElement, PageIndex, RegionKind
 from kb_schema.text_similarity import words
 
-ADVANCING = frozenset({"continue", "done", "finish", "next", "ok", "okay", "start"})
-"""Names of controls that go on: in a dialog that has no other way, nothing is agreed to."""
+ADVANCING = frozenset({
+    "begin", "continue", "dive in", "done", "explore", "finish", "get started", "got it", "let s go", "lets go", "next", "ok", "okay", "start", "take a look", "understood",
+})  # fmt: skip
+"""Names of controls that go on: in a dialog that has no other way, nothing is agreed to. Any other name can be that of a deed."""
+_INFORMING = frozenset({
+    "about", "changelog", "docs", "documentation", "guide", "help", "imprint", "learn more", "license", "manual", "more", "more information", "privacy", "privacy policy", "read more",
+    "release notes", "see what s new", "support", "what s new",
+})  # fmt: skip
+"""Names of links that tell more. Any other link can be another way."""
+_SENDS = re.compile(r"fetch|xmlhttp|beacon|submit|location|ajax|axios|post|socket|open\s*\(", re.IGNORECASE)
+"""Code of an attribute that may send something."""
+_SCRIPTED = ("hx", "ic", "up", "wire", "phx", "ping")
+"""How attributes begin by which libraries send something on a press."""
 _BACK = frozenset({"back", "previous", "read again", "show again", "start again", "start over"})
 _NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight")
 _PAGE = re.compile(rf"\b(\d{{1,2}}|{'|'.join(_NUMBERS)}) ?(?:/|of|von|de|sur|di|van|av|af|z|из) ?(\d{{1,2}}|{'|'.join(_NUMBERS)})\b", re.IGNORECASE)  # fmt: skip
@@ -45,8 +57,9 @@ class WayOn:
 def find_ways_on(index: PageIndex, *, after: str | None = None) -> list[WayOn]:
     """Return the control that goes on in each open dialog that only tells something: its only one, beside those that go back.
 
-    `after`: what the dialog told that was gone through before; then a dialog may be the next page of that one, and its control may be
-    called anything that does nothing. Several controls are a choice, and left to a person.
+    `after`: what the dialog told that was gone through before; then a dialog may be the next page of that one. The control is called as
+    one that goes on (`ADVANCING`): no list knows what the others do. Several controls are a choice, and left to a person; so is a
+    link that does not only tell more.
     """
     controls = {each.at for each in index.interactive}
     inside: defaultdict[int, list[IndexedElement]] = defaultdict(list)
@@ -59,7 +72,8 @@ def find_ways_on(index: PageIndex, *, after: str | None = None) -> list[WayOn]:
     found = []
     for dialog, elements in inside.items():
         own = [each for each in elements if each.at in controls and each.tag != "a"]
-        ways = [each for each in own if not _goes_back(each)]
+        links = [each for each in elements if each.tag == "a" and _is_other_way(each, index)]
+        ways = [each for each in [*own, *links] if not _goes_back(each)]
         text = " ".join(each.text for each in elements if each.at not in controls or each.tag == "a")
         told = f"{called[dialog]} {text}"
         plain = all(_is_plain_button(each, index) for each in own)
@@ -68,10 +82,16 @@ def find_ways_on(index: PageIndex, *, after: str | None = None) -> list[WayOn]:
         begun = after is not None and (len(own) > 1 or _is_next_page(told, after))
         if not (begun or greets(told)):
             continue
-        harmless = find_danger_in_words(_said(ways[0]), pressed=True) is None
-        if _said(ways[0]) in ADVANCING or (after is not None and harmless):
+        if _said(ways[0]) in ADVANCING:
             found.append(WayOn(ways[0].at, told))
     return found
+
+
+def _is_other_way(link: IndexedElement, index: PageIndex) -> bool:
+    """Whether a link can be another way than the dialog's button: it leads to the same website, and is not known to tell more."""
+    where = urlsplit(link.attributes.get("href", ""))
+    away = where.scheme in ("http", "https") and where.netloc != urlsplit(index.url).netloc
+    return not away and _said(link) not in _INFORMING
 
 
 def _goes_back(element: IndexedElement) -> bool:
@@ -105,9 +125,22 @@ def does_more(around: PressSurroundings) -> bool:
     marks = dict(line.split("\t", 1) for line in around.marks.splitlines() if "\t" in line)
     said = f"{around.title} {around.described}"
     sends = around.method.casefold() not in ("", "dialog") or find_danger_in_marks(marks) is not None
+    sends = sends or any(_does_by_mark(name, value) for name, value in marks.items())
     without_news = replace(around, dialog=remove_program_news(around.dialog))
     harms = find_harm_in_words(said) is not None or find_harm_around("", without_news) is not None
     return sends or harms or bool(around.fields) or not _only_tells(said)
+
+
+def _does_by_mark(name: str, value: str) -> bool:
+    """Whether an attribute that scripts read says of a button more than that it goes on."""
+    if not name.startswith("data-"):
+        return (
+            name.startswith(_SCRIPTED)
+            or find_danger_in_code(value) is not None
+            or _SENDS.search(value) is not None
+        )
+    said = (name.removeprefix("data-"), value)
+    return value.startswith(("/", "http", "{")) or any(find_harm_in_words(each) is not None for each in said)
 
 
 def _only_tells(text: str) -> bool:

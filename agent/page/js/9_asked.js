@@ -135,7 +135,7 @@ function pressSurroundings(selector, byEnter) {
 /** Names of fields whose value says what a form does. */
 const SAYS_DEED = /(^|[^a-z])(action|op|operation|cmd|do)$/i;
 /** Attributes by which scripts know what a press does. */
-const MARKING = /^(hx|ic|up|data|ping)\b/;
+const MARKING = /^(hx|ic|up|data|ping|wire|phx|x-on|v-on)\b|^@|^on[a-z]/;
 const BUTTONS = "button, input[type=submit], input[type=image], input[type=button], [role=button]";
 const NEAR_LEVELS = 4; // ancestors in which the button of an editor is looked for
 const NEAR_BUTTONS = 5; // more of them are a toolbar

@@ -162,6 +162,12 @@ WELCOME = "<p>Hello and welcome</p><button>OK</button>"
         "<p>Two of two</p><button>Stay a guest</button><button>Make me an admin</button>",
         "<p>Two of two</p><button>Staging</button><button>Roll out to production</button>",
         "<p>Two of two</p><button>Next</button><button>Dark mode</button>",
+        "<p>Boat Heron, berth 7</p><button>Back</button><button>Let it go</button>",
+        "<p>Ada Lovelace</p><button>Back</button><button>Make her an admin</button>",
+        "<p>Who is to see it</p><button>Previous</button><button>Public</button>",
+        "<p>Device 7</p><button>Start over</button><button>Factory settings</button>",
+        "<p>Plan of two</p><a href='#free'>Free</a><button>Back</button><button>Go Pro</button>",
+        "<p>Two of two</p><a href='#free'>Stay with Free</a><button>Back</button><button>Next</button>",
     ],
 )
 async def test_a_choice_after_a_greeting_is_left(page: Page, html: str, step: str) -> None:
@@ -178,6 +184,41 @@ async def test_a_choice_after_a_greeting_is_left(page: Page, html: str, step: st
 )
 async def test_what_comes_after_a_greeting_and_is_no_part_of_it_is_left(page: Page, step: str) -> None:
     assert await gone_through(page, WELCOME, step, html=NOTE) == ["OK"]
+
+
+@pytest.mark.parametrize(
+    "button",
+    [
+        "<a href='#free'>Stay with Free</a><button>Continue</button>",
+        "<a href=/free>Stay with Free</a><button>Continue</button>",
+        "<button onmouseup=\"fetch('/account', {method: 'DELETE'})\">OK</button>",
+        '<button hx-trigger=click hx-vals=\'{"op": "wipe"}\'>OK</button>',
+        "<button data-action=wipe_all>OK</button>",
+        "<button data-url=/boats/7/state>OK</button>",
+        "<button phx-click=next>OK</button>",
+    ],
+)
+async def test_a_greeting_with_another_way_or_markup_that_does_something_is_left(
+    page: Page, button: str
+) -> None:
+    assert await gone_through(page, f"<p>Hello and welcome</p>{button}") == []
+    plain = "<a href=/docs>Learn more</a><a href='https://example.org/free'>Stay</a><button data-action=next onfocus='this.blur()'>OK</button>"
+    assert await gone_through(page, f"<p>Hello and welcome</p>{plain}") == ["OK"]
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [
+            "<p>Hello. 1 of 2</p><button>Next</button>",
+            "<p>2 of 2. Ada Lovelace</p><button>Make her an admin</button>",
+        ],
+        ["<p>Hello. 1 of 2</p><button>Next</button>", "<p>Photo 2 of 2</p><button>Go live</button>"],
+        ["<p>Hello. 1 of 2 boats</p><button>OK</button>", "<p>Boat 2 of 2</p><button>Let it go</button>"],
+    ],
+)
+async def test_a_next_page_of_a_greeting_goes_on_by_a_known_name_only(page: Page, steps: list[str]) -> None:
+    assert len(await gone_through(page, *steps, html=NOTE)) == 1
 
 
 async def test_the_pages_of_a_greeting_are_gone_through(page: Page) -> None:
