@@ -54,6 +54,9 @@ QUIET_FLAGS = (
     "--log-level=2",  # else every line on a page's console is a line of the browser's log as well, which the driver reads
 )
 
+UNJUDGED_FLAG = "--disable-blink-features=WebSocketStream,FencedFrames,FedCm"
+"""Ways to send that no session of a page sees, also in workers; other browsers do not have them."""
+
 UNWANTED_FLAGS = ("--disable-ipc-flooding-protection",)
 """Of the driver: without Chromium's own limit (200 within 10 s) a page changes its address without end, and the driver has no time
 for other pages."""
@@ -191,7 +194,7 @@ def _chromium_options(settings: LaunchSettings, *, headless: bool) -> dict[str, 
         "executable_path": executable,
         "channel": settings.channel,
         "headless": headless,
-        "args": [*QUIET_FLAGS, *settings.extra_args],
+        "args": [*QUIET_FLAGS, UNJUDGED_FLAG, *settings.extra_args],
         "ignore_default_args": list(UNWANTED_FLAGS),
         "chromium_sandbox": sandboxed,
         "handle_sigint": False,

@@ -2,7 +2,7 @@
 
 Playwright's routes see a request only once, and without the browser's cache. So every page has its own DevTools
 session, in which the browser pauses each request and each hop (Fetch domain). A session sees only requests that begin
-after it is connected, so a new window must request its document again; and it does not see those of frames with a
+after it is connected, so a new window must request its document again, or requests none (`window_documents`); and it does not see those of frames with a
 process of their own, which are paused until they are seen otherwise. Who watches decides which requests are allowed.
 """
 
@@ -17,9 +17,11 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
 
-from playwright.async_api import CDPSession, Page, Request
+from playwright.async_api import BrowserContext, CDPSession, Page, Request
 from playwright.async_api import Error as DriverError
 from pydantic import BaseModel, Field
+
+from agent.page.window_documents import WindowDocuments
 
 ONCE_MORE = '<!doctype html><body onload="location.reload()">'
 """Response to a new window that requests its document before its session is connected."""
@@ -102,6 +104,14 @@ class _PausedRequest(BaseModel):
     """Id of the redirected request; None for a new request."""
 
 
+@dataclass(frozen=True, slots=True)
+class NewWindows:
+    """Whether new windows may request documents, and what is told of those that are not requested."""
+
+    may_open: Callable[[], bool]
+    tell: Callable[[OutgoingRequest], None]
+
+
 class RedirectGuard:
     """Watches the pages of one context."""
 
@@ -111,13 +121,16 @@ class RedirectGuard:
         kinds: Sequence[str] = (),
         *,
         see_frames: Callable[[], Awaitable[None]] | None = None,
+        windows: NewWindows | None = None,
     ) -> None:
         """`refuses`: whether a hop is not requested. `kinds`: resource types whose requests are followed; none: all.
 
         `see_frames`: new requests are judged, too, and this is called before a frame with a process of its own sends anything: only
-        a route sees its requests.
+        a route sees its requests. `windows`: whether new windows may request documents; None: they may.
         """
-        self._refuses, self._kinds, self._see_frames = refuses, kinds, see_frames
+        self._refuses, self._kinds, self._see_frames, self._new_windows = refuses, kinds, see_frames, windows
+        self._documents: asyncio.Task[None] | None = None
+        self._targets: dict[Page, str] = {}
         self._sessions: dict[Page, asyncio.Task[CDPSession]] = {}
         self._trusted: set[Page] = set()
         self._frames: dict[Page, set[str]] = {}
@@ -163,11 +176,13 @@ class RedirectGuard:
     def _forget(self, page: Page) -> None:
         self._sessions.pop(page, None)
         self._frames.pop(page, None)
+        self._targets.pop(page, None)
         self._trusted.discard(page)
 
     async def _begin(self, page: Page) -> CDPSession:
         session = await page.context.new_cdp_session(page)
-        of_page = (await session.send("Target.getTargetInfo"))["targetInfo"]["targetId"]
+        info = (await session.send("Target.getTargetInfo"))["targetInfo"]
+        of_page = info["targetId"]
         frames: set[str] = set()
         self._frames[page] = frames
 
@@ -195,9 +210,33 @@ class RedirectGuard:
         if self._see_frames is not None:
             patterns.append({"urlPattern": "*", "requestStage": "Response", "resourceType": "Document"})
         await session.send("Fetch.enable", {"patterns": patterns})
+        self._targets[page] = of_page
+        if self._documents is None:
+            self._documents = asyncio.create_task(self._watch_windows(page.context, info["browserContextId"]))
+        await asyncio.shield(self._documents)
         if self._see_frames is not None:
             await session.send("Target.setAutoAttach", _FRAMES)
         return session
+
+    async def _watch_windows(self, context: BrowserContext, context_id: str) -> None:
+        new = self._new_windows
+        if new is None or context.browser is None:
+            return
+
+        def tell(event: Mapping[str, Any]) -> None:
+            asked = _PausedRequest.model_validate(event).request
+            new.tell(
+                OutgoingRequest(asked.method, asked.url, "document", document=True, content=asked.content)
+            )
+
+        documents = WindowDocuments(
+            context_id,
+            has_session=lambda frame: frame in self._targets.values(),
+            may_open=new.may_open,
+            tell=tell,
+        )
+        await documents.watch(context.browser)
+        context.on("close", lambda _: documents.end())
 
     async def _judge(self, session: CDPSession, of_page: str, paused: _PausedRequest) -> None:
         begun = paused.request

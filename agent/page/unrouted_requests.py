@@ -1,6 +1,6 @@
-"""Takes from pages by what they send requests that Playwright's routes do not see: shared workers, and `fetchLater`.
+"""Takes from pages by what they send requests that Playwright's routes do not see: shared workers, `fetchLater`, `WebSocketStream`, `WebTransport`.
 
-Pages do without them: Chrome on Android has no shared workers.
+Pages do without them: Chrome on Android has no shared workers, other browsers have no `WebSocketStream`.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A request that may change data is not sent, unless the user allowed the control by name. No document is loaded from
 an origin that was not named, or that robots.txt disallows. Redirects are checked as well (`redirect_guard`), and
 nothing is sent over WebSockets (`websocket_guard`). Where a window may open, as while a control is used, a route judges new
-requests, too: the browser then has no cache. This is the second check: `danger_rules.judge_offer` judges
+requests, too: the browser then has no cache. Otherwise new windows request no document (`window_documents`). This is the second check: `danger_rules.judge_offer` judges
 controls before they are used.
 """
 
@@ -26,7 +26,7 @@ from agent.exploration.requests.read_requests import ReadRequests
 from agent.exploration.requests.robots_permissions import DISALLOWED
 from agent.exploration.requests.websocket_guard import WebSocketGuard
 from agent.page.page_requests import is_page_document
-from agent.page.redirect_guard import ONCE_MORE, OutgoingRequest, RedirectGuard, read_content
+from agent.page.redirect_guard import ONCE_MORE, NewWindows, OutgoingRequest, RedirectGuard, read_content
 from agent.page.unrouted_requests import remove_unrouted
 from kb_schema.url_patterns import origin_of, path_of
 
@@ -160,7 +160,11 @@ class RequestGuard:
         await context.add_init_script(_unseen())
         sockets = WebSocketGuard(self._may_connect, self._may_say, lambda: self.using, self._said)
         await sockets.install(context)
-        self._detours = RedirectGuard(self._refused, see_frames=self._see_frames)
+        self._detours = RedirectGuard(
+            self._refused,
+            see_frames=self._see_frames,
+            windows=NewWindows(lambda: self._routed, self._window_refused),
+        )
         context.on("page", self._opened)
         await self._choose_route(windows=True)
 
@@ -196,6 +200,11 @@ class RequestGuard:
                 await route.fulfill(**answer)  # 204: the page does not navigate
             else:
                 await route.abort("blockedbyclient")
+
+    def _window_refused(self, asked: OutgoingRequest) -> None:
+        why = self._why_not(asked)
+        if why:
+            self._stop(asked.method, asked.url, why, digest_request(asked))
 
     def _refused(self, asked: OutgoingRequest) -> bool:
         refused = self._is_refused(asked)

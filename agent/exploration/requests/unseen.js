@@ -1,9 +1,17 @@
 // What no guard would see: what a page sends while it is being left (beacons, requests that outlive their page,
 // pictures asked for at the last moment), what it loads ahead of time, and what worklets ask for. (Shared workers and
 // requests that are put off: `agent/page/unrouted.js`.) Runs before the page's own scripts, in every frame: nothing of it is sent.
-// Nor does a page open windows by itself, as browsers do not let it: the first request of a window is seen only while a control is used.
+// Nor does a page open windows by itself, as browsers do not let it.
 
 (() => {
+  // The document of such a window is not requested, so nothing else keeps it from loading (`agent/page/window_documents.py`).
+  if (window.top === window && location.protocol === "blob:") window.stop();
+
+  // What could send and is judged by nobody. The list of all that a page is given: `tests/agent/exploration/requests/test_ways_to_send.py`.
+  for (const name of ["RTCPeerConnection", "webkitRTCPeerConnection", "PaymentRequest"]) delete window[name];
+  for (const name of ["joinAdInterestGroup", "leaveAdInterestGroup", "updateAdInterestGroups", "runAdAuction", "clearOriginJoinedAdInterestGroups"])
+    delete Navigator.prototype[name];
+
   const { Request, fetch, DOMException } = window;
 
   Navigator.prototype.sendBeacon = () => true; // it is said to be sent
@@ -36,20 +44,48 @@
   };
   new MutationObserver(seen).observe(document, { childList: true, subtree: true });
 
-  // A window that a page opens by itself, by its script, a link or a form.
-  const { open, HTMLElement, EventTarget, HTMLFormElement } = window;
-  const { click } = HTMLElement.prototype;
-  const { dispatchEvent } = EventTarget.prototype;
-  const { submit } = HTMLFormElement.prototype;
+  // A window that a page opens by itself, by its script, a link or a form. What is not prevented here requests no
+  // document (`agent/page/window_documents.py`). Yet names are looked up among the frames that are there, and by what the page cannot replace.
+  const { open, HTMLElement, EventTarget, HTMLFormElement, Event, Node, Element, ShadowRoot } = window;
+  const call = Function.prototype.call;
+  const method = (kind, name) => call.bind(kind.prototype[name]);
+  const getter = (owner, name) => call.bind(Object.getOwnPropertyDescriptor(owner, name).get);
+  const openWindow = call.bind(open);
+  const [click, dispatchEvent, submit] = [method(HTMLElement, "click"), method(EventTarget, "dispatchEvent"), method(HTMLFormElement, "submit")];
+  const [getAttribute, querySelector, composedPath] = [method(Element, "getAttribute"), method(Document, "querySelector"), method(Event, "composedPath")];
+  const prevent = method(Event, "preventDefault");
+  const [frameName, frameCount] = [getter(window, "name"), getter(window, "length")];
+  const [parentOf, hostOf, documentOf] = [getter(Node.prototype, "parentNode"), getter(ShadowRoot.prototype, "host"), getter(Node.prototype, "ownerDocument")];
+  const [localName, eventType, submitterOf] = [getter(Element.prototype, "localName"), getter(Event.prototype, "type"), getter(SubmitEvent.prototype, "submitter")];
+  const exec = method(RegExp, "exec"); // not `test`, which calls what the page may have put in place of `exec`
+  const matches = (pattern, text) => exec(pattern, text) !== null;
+  const isFrame = (name, frame) => {
+    if (frameName(frame) === name) return true;
+    for (let at = frameCount(frame) - 1; at >= 0; at -= 1) if (isFrame(name, frame[at])) return true;
+    return false;
+  };
+  const HERE = /^_(self|parent|top)$/i;
   const isNew = (target) => {
-    if (!target || /^_(self|parent|top)$/i.test(target)) return false;
+    if (!target || matches(HERE, target)) return false;
     try {
-      return !window.top.frames[target];
+      return !isFrame(target, window.top);
     } catch {
       return true; // the names of another origin's frames are not told
     }
   };
-  const targetOf = (element) => element.getAttribute("target") ?? document.querySelector("base[target]")?.target;
+  /** What a read of a value gives; null for what has no such value. */
+  const read = (how, value) => {
+    try {
+      return how(value);
+    } catch {
+      return null;
+    }
+  };
+  const attributeOf = (element, name) => read(() => getAttribute(element, name), null);
+  const targetOf = (element) => {
+    const base = read(() => querySelector(documentOf(element), "base[target]"), null);
+    return attributeOf(element, "target") ?? (base && attributeOf(base, "target"));
+  };
   let pressedAt = -Infinity;
   const press = (event) => {
     if (event.isTrusted) pressedAt = event.timeStamp;
@@ -57,23 +93,40 @@
   for (const pressing of ["pointerdown", "mousedown", "keydown"]) window.addEventListener(pressing, press, true);
   const now = performance.now.bind(performance);
   const isAsked = () => now() - pressedAt < 5000; // as long as browsers take a press for a reason
-  const opens = (element) => /^(?:a|area|form)$/.test(element?.localName) && isNew(targetOf(element)) && !isAsked();
+  const OPENERS = /^(?:a|area|form)$/;
+  const LINKS = /^(?:a|area)$/;
+  const opens = (element, kinds) => matches(kinds, read(localName, element) ?? "") && isNew(targetOf(element));
+  /** Whether a click on a node follows a link to a new window: one that it is, or that it is in, also out of a shadow tree. */
+  const clicksOpen = (node) => {
+    if (isAsked()) return false;
+    for (let each = node; each; each = read(parentOf, each) ?? read(hostOf, each)) if (opens(each, LINKS)) return true;
+    return false;
+  };
 
   window.open = function (url, target, ...more) {
-    return isAsked() || !isNew(target ?? "_blank") ? open.call(this, url, target, ...more) : null;
+    const name = target === undefined ? "_blank" : `${target}`;
+    return isAsked() || !isNew(name) ? openWindow(this, url, name, ...more) : null;
   };
   HTMLElement.prototype.click = function () {
-    if (!opens(this) && !opens(this.closest?.("a, area"))) click.call(this);
+    if (!clicksOpen(this)) click(this);
   };
   EventTarget.prototype.dispatchEvent = function (event) {
-    return event.type === "click" && (opens(this) || opens(this?.closest?.("a, area"))) ? true : dispatchEvent.call(this, event);
+    return read(eventType, event) === "click" && clicksOpen(this) ? true : dispatchEvent(this, event);
   };
   HTMLFormElement.prototype.submit = function () {
-    if (!opens(this)) submit.call(this);
+    if (isAsked() || !opens(this, OPENERS)) submit(this);
   };
+  const unfollowed = (event) => {
+    if (event.isTrusted || isAsked()) return;
+    const path = composedPath(event);
+    for (let at = 0; at < path.length; at += 1) if (opens(path[at], LINKS)) prevent(event);
+  };
+  window.addEventListener("click", unfollowed, true);
   const unsent = (event) => {
-    const asked = event.submitter?.getAttribute("formtarget");
-    if (asked ? isNew(asked) && !isAsked() : opens(event.target)) event.preventDefault();
+    if (isAsked()) return;
+    const by = read(submitterOf, event);
+    const asked = by && attributeOf(by, "formtarget");
+    if (asked ? isNew(asked) : opens(event.target, OPENERS)) prevent(event);
   };
   window.addEventListener("submit", unsent, true);
 })();

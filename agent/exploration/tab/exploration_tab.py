@@ -320,7 +320,7 @@ class ExplorationTab:
                         arrival = AttemptResult(
                             "download", page, None, duration, message=clean_text(download.what)
                         )
-                    elif happenings.tabs:
+                    elif happenings.tabs and (using or allowing):  # else nobody opened them
                         arrival = await self._popup(happenings.tabs[-1], duration)
                     elif failed is not None and not settling.arrived and before is None and self._held_back():
                         arrival = AttemptResult(
