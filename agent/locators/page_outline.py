@@ -23,6 +23,9 @@ MOST_ROWS = 3
 LEAST_PLAIN_WORDS = 2
 """Plain words of a sentence that a card must have to be listed for them."""
 LONGEST_TEXT = 80
+LONGEST_BEGINNING = 40
+"""Characters of the beginning of a name that is too long, before a wanted text of it."""
+CUT = "\N{HORIZONTAL ELLIPSIS}"
 LONGEST_CARD = 160
 """Characters of the texts of a card."""
 _MESSAGE_ROLES = frozenset({"alert", "status", "alertdialog", "log"})
@@ -81,18 +84,20 @@ def outline_page(
     """Return the outline of a page, at most about `most` characters long. References are those of `names`.
 
     `index`: with all rows of lists, or with the first `MOST_ROWS` of each. `rows`: how many of each list are listed.
-    `wanted`: rows with one of these texts are listed beside them. `tells_apart`: of controls that are called alike, the
+    `wanted`: rows with one of these texts are listed beside them, and a name that is too long shows such a text. `tells_apart`: of controls that are called alike, the
     texts before each are told; if these do not tell which is which, those of its card among `cards`, those first that begin with a wanted text.
     `sentence`: cards of which it has a text whole are wanted, too.
     """
     refs: dict[str, int] = {}
     alike = tell_places(index, cards, wanted) if tells_apart else {}
     further = _list_further_rows(index, rows, wanted)
-    lines = list(_list_lines(index, names, refs, further, alike))
+    lines = list(_list_lines(index, names, refs, further, alike, wanted=wanted))
     if cards and sum(len(line) + 1 for line in lines) > most:
         refs = {}
         lines = list(
-            _list_lines(index, names, refs, further, alike, _list_further_cards(cards, wanted, sentence))
+            _list_lines(
+                index, names, refs, further, alike, _list_further_cards(cards, wanted, sentence), wanted
+            )
         )
     kept, used = [], 0
     for line in lines:
@@ -119,7 +124,7 @@ def list_changes(before: PageOutline, after: PageOutline) -> list[str] | None:
 
 def _list_lines(
     index: PageIndex, names: RefNames, refs: dict[str, int], hidden_rows: set[int], alike: Mapping[int, str],
-    hidden: AbstractSet[int] = frozenset(),
+    hidden: AbstractSet[int] = frozenset(), wanted: Sequence[str] = (),
 ) -> Iterator[str]:  # fmt: skip
     operable = {element.at for element in index.interactive}
     labels = _name_fields_in_rows(index)
@@ -156,7 +161,7 @@ def _list_lines(
         refs[ref] = element.at
         before = alike.get(element.at, "")
         place = f" @ after {_short(before, LONGEST_CARD)}" if before else ""
-        yield f"{ref} {_control(index, element, labels.get(element.at, ''))}{place}"
+        yield f"{ref} {_control(index, element, labels.get(element.at, ''), wanted)}{place}"
     skipped += index.further.get(len(index.elements), 0)
     if skipped:
         yield f"  ... {skipped} more controls in rows like these"
@@ -205,12 +210,15 @@ def _heading_or_message(element: IndexedElement) -> str:
     return f"! {text}" if element.role in _MESSAGE_ROLES and text else ""
 
 
-def _control(index: PageIndex, element: IndexedElement, label: str) -> str:
+def _control(index: PageIndex, element: IndexedElement, label: str, wanted: Sequence[str]) -> str:
     name = call_control(element) or element.near.before or label
     shown = element.name or element.text
     role = element.role or ("clickable" if element.clickable else element.tag)
     own = element.attributes.get("name", "")
-    parts = [role, f'"{_short(name)}"' if name else f"(no name, {_short(own)})" if own else "(no name)"]
+    parts = [
+        role,
+        f'"{_short_around(name, wanted)}"' if name else f"(no name, {_short(own)})" if own else "(no name)",
+    ]
     if shown and shown not in name and not has_letters(shown):
         parts.append(f"shows {_short(shown)}")
     if element.attributes.get("type") == "password":
@@ -362,4 +370,23 @@ def _list_further_cards(cards: Mapping[int, ControlCard], wanted: Sequence[str],
 
 def _short(text: str, most: int = LONGEST_TEXT) -> str:
     plain = " ".join(text.split())
-    return plain if len(plain) <= most else f"{plain[: most - 1].rstrip()}\N{HORIZONTAL ELLIPSIS}"
+    return plain if len(plain) <= most else f"{plain[: most - 1].rstrip()}{CUT}"
+
+
+def _short_around(name: str, wanted: Sequence[str]) -> str:
+    """Return a name; of one that is too long its beginning, and the longest wanted text that would be cut off.
+
+    >>> _short_around("Ada Lovelace " * 8 + "Who has a pump?", ["Who has a pump"])
+    'Ada Lovelace Ada Lovelace Ada Lovelace… Who has a pump?'
+    """
+    plain = " ".join(name.split())
+    short = _short(plain)
+    if short == plain:
+        return short
+    told = (" ".join(each.split()) for each in wanted)
+    named = [each for each in told if each and stands_in(each.casefold(), plain.casefold())]
+    found = max(named, key=len, default="")
+    at = plain.casefold().find(found.casefold()) if found else 0
+    if at <= LONGEST_BEGINNING or found.casefold() in short.casefold():
+        return short
+    return f"{_short(plain[:at], LONGEST_BEGINNING).rstrip(CUT)}{CUT} {_short(plain[at:])}"

@@ -290,7 +290,7 @@ class ActPermissions:
             if further:
                 reason = f"the plan names another control for it than {name!r} ({', '.join(further)})"
                 return self._ask(reason, name, name)
-            return judged
+            return self._judge_repeat(element, name, url, number) if judged.may else judged
         beside = "" if name else element.near.before.strip()
         if beside:  # a control without words
             return self._ask(f"the sentence does not imply to press what is after {beside!r}", beside, beside)
@@ -298,6 +298,10 @@ class ActPermissions:
         if (unsaid or not _content(name)) and not self._names_entry(element, card):
             words_of = f" ({', '.join(unsaid)})" if unsaid else ""
             return self._ask(f"the sentence does not imply to press {name!r}{words_of}", name, name)
+        return self._judge_repeat(element, name, url, number)
+
+    def _judge_repeat(self, element: IndexedElement, name: str, url: str, number: int) -> ActJudgement:
+        """Return whether a press may be done that was perhaps done here already: whoever allows what does harm allows it once."""
         key = _press_key(element, url)
         if (key in self._pressed or number <= self._opened.get(key, -1)) and not _content(name) <= STEPPING:
             return self._ask(f"{name!r} was pressed here already", REPEATS, name)

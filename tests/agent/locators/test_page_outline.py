@@ -163,3 +163,27 @@ async def test_a_picture_and_a_title_that_lead_to_one_address_are_one_control(pa
     links = ['"Skua"', '"Skua"', '"Tern"', '"Argo"', '"Argo"', '"More"', '"More"']
     assert names == [f"link {each}" for each in links], outline.text
     assert "@" not in next(line for line in outline.lines if "Tern" in line), outline.text
+
+
+async def test_an_entry_of_which_only_the_beginning_fits_shows_the_text_that_is_wanted(page):
+    question = "How long may a guest berth be kept in winter?"
+    entries = [
+        ("Harbour office of the northern islands, open on weekdays · member since 2019 · Quay 4", question),
+        (
+            "Harbour office of the northern islands, open on weekdays · member since 2019 · Quay 4",
+            "Who has a pump?",
+        ),
+    ]
+    await page.set_content(
+        "".join(
+            f"<div onclick='1' style='cursor: pointer'><div>{who}</div><div>{asked}</div></div>"
+            for who, asked in entries
+        )
+    )
+    index = await scan_page(page)
+    plain = outline_page(index, RefNames()).lines
+    first, second = outline_page(index, RefNames(), wanted=[question.upper()]).lines
+    assert not any(question in each for each in plain)
+    assert question in first
+    assert first.startswith('e1 clickable "Harbour office')
+    assert question not in second

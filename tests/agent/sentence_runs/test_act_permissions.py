@@ -102,6 +102,21 @@ def test_a_press_is_repeated_only_with_a_yes_unless_it_only_leads_on():
     assert permissions.judge(control("Create agent"), "click", None, PAGE).may
 
 
+def test_a_press_that_does_harm_is_repeated_only_with_a_yes_of_its_own():
+    plan = SentencePlan(controls=["Post comment", "Delete note"], entered=["Ada"])
+    for label, danger in (("Post comment", "sends"), ("Delete note", "deletes")):
+        permissions = ActPermissions(
+            "Post the comment Ada, and delete the note", plan, {}, frozenset({danger})
+        )
+        assert permissions.judge(control(label), "click", None, PAGE).may
+        permissions.note_press(control(label), PAGE)
+        judged = permissions.judge(control(label), "click", None, PAGE)
+        assert (judged.may, judged.allow) == (False, "repeats")
+        assert permissions.judge(control(label), "click", None, "http://127.0.0.1/other").may
+        permissions.allow("repeats")
+        assert permissions.judge(control(label), "click", None, PAGE).may
+
+
 def test_a_switch_without_words_is_called_as_the_text_beside_it_and_other_controls_without_words_need_a_yes():
     switch = control("")._replace(near=Neighbours(before="Voice calm"))
     for element in (
