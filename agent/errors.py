@@ -173,6 +173,17 @@ class StepFailed(AgentError):
         self.error, self.acted = error, acted
 
 
+class OtherThingOpened(StepFailed):
+    """The website led from the address of the thing that was asked for to that of another one."""
+
+    def __init__(self, opened: str, url: str, asked: str, shown: str) -> None:
+        super().__init__(
+            f"the website led from {opened} to {url}: {asked!r} was asked for, and {shown!r} is another thing",
+            error="other_thing",
+            hint=f"look whether {asked!r} has another name there, and run it with that; nothing was sent",
+        )
+
+
 class StepRefused(StepFailed):
     """The application refused what the step sent. The message quotes it."""
 

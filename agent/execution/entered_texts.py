@@ -17,6 +17,7 @@ from urllib.parse import unquote, urlsplit
 from playwright.async_api import Page
 
 from agent.dangers.press_surroundings import agrees
+from agent.execution.asked_addresses import AskedAddress
 from agent.negations import is_failure, is_negated
 from agent.page.errors import PageError, PageGone
 from agent.page.page_writes import watch_writes
@@ -103,24 +104,30 @@ class EnteredTexts:
     _began: float = 0.0
     _shown: str | None = None
     """The address to which the last accepted press led, if it shows the record."""
+    _is_asked: bool = True
+    """Whether the page before the press has the values of the address that was opened: else it may be about another thing."""
     _messages: frozenset[str] = frozenset()
     """The messages of that page that say that what was sent is kept, without digits."""
 
-    async def before_step(self, page: Page, step: TaskStep, typed: object) -> None:
-        """Read the page. `typed`: what the step types into it, if that is a text that is not secret."""
+    async def before_step(
+        self, page: Page, step: TaskStep, typed: object, asked: AskedAddress | None = None
+    ) -> None:
+        """Read the page. `typed`: what the step types into it, if that is a text that is not secret. `asked`: the address that was opened."""
         if step.type == "navigation":  # it leads to the form
             self._typed.clear()
         with suppress(PageError):
             shown = await read_record_page(page, ())
             self._seen[page.url] = shown.lines
             self._offered.add(page.url, shown)
+            texts = " ".join((shown.title, *(each.text for each in shown.lines if each.area != "beside")))
+            self._is_asked = asked is None or asked.names_all(page.url, texts)
         self._began = time.monotonic()
         if isinstance(typed, str) and fold(typed):
             self._typed[fold(typed)] = self._list_words_of(step)
 
     async def after_press(self, page: Page) -> None:
         """Read the page to which a press led, if the application accepted what it sent."""
-        if not self._typed or watch_writes(page).accepted_at < self._began:
+        if not self._typed or not self._is_asked or watch_writes(page).accepted_at < self._began:
             return
         self._messages = frozenset()
         self._shown = page.url if await self._find(page.url, page, pressed=True) else None

@@ -14,6 +14,7 @@ from agent.errors import (
     InputMissing,
     JournalWriteRefused,
     KnowledgeUnavailable,
+    OtherThingOpened,
     PersonNeeded,
     SiteUnreachable,
     StepFailed,
@@ -23,6 +24,7 @@ from agent.errors import (
     touched_the_page,
 )
 from agent.events import StepEnded, StepStarted
+from agent.execution.asked_addresses import read_asked_address
 from agent.execution.call_templates import COMPOSITE_ACTIONS, fill_call, fill_conditions, is_idempotent
 from agent.execution.effects.person_handover import hand_over_before_press
 from agent.execution.effects.refusal_watch import STORED_AT_ONCE, RefusalWatch, RefusedChoices
@@ -53,7 +55,7 @@ from kb_schema.probes import Verdict
 from kb_schema.read_backs import ReadBackStatus
 from kb_schema.run_records import StepRecord, StepStatus
 from kb_schema.selectors import Selector
-from kb_schema.tasks import TaskStep
+from kb_schema.tasks import DRAFT, TaskStep
 
 if TYPE_CHECKING:
     from agent.execution.execution_ports import TaskExecution
@@ -70,6 +72,7 @@ FINAL = (
     SiteUnreachable,
     KnowledgeUnavailable,
     JournalWriteRefused,
+    OtherThingOpened,
 )
 """Errors that retrying cannot fix."""
 
@@ -446,6 +449,7 @@ class StepRunner:
         await read_former_value(engine, run, step)
         entry = None
         if not repeatable:
+            self._check_opened(run)
             run.proven = False  # earlier evidence says nothing about this attempt
             if step.action.canonical_type not in COMPOSITE_ACTIONS:
                 entry = await self._begin_journal_entry(run, step)
@@ -454,11 +458,13 @@ class StepRunner:
         watched = kind in STORED_AT_ONCE if repeatable else kind not in COMPOSITE_ACTIONS
         watch = RefusalWatch(engine, run, step, repeatable=repeatable) if watched else None
         if run.entered is not None:
-            await run.entered.before_step(self._session.page, step, self._find_typed(run, step))
+            await run.entered.before_step(self._session.page, step, self._find_typed(run, step), run.asked)
         try:
             verdicts = await self._act_and_judge(run, step, watch)
             if run.entered is not None and not repeatable:
                 await run.entered.after_press(self._session.page)
+            if kind == "navigate":
+                run.asked = read_asked_address(step.action.url, run.values)
         except PageGone as gone:
             if entry is not None and self._is_page_closed():
                 reason = "the page was closed after it"
@@ -470,6 +476,18 @@ class StepRunner:
         if entry is not None:
             await engine.checkpoints.conclude(entry, "happened")
         return verdicts
+
+    def _check_opened(self, run: TaskRun) -> None:
+        """Raise `OtherThingOpened` if a drafted task is on the page of another thing than the one whose address it opened.
+
+        A draft has no condition that tells. Recorded tasks have theirs.
+        """
+        url = self._session.page.url
+        other = (
+            run.asked.find_other_thing(url) if run.asked is not None and DRAFT in run.task.metadata else None
+        )
+        if run.asked is not None and other is not None:
+            raise OtherThingOpened(run.asked.address, url, *other)
 
     def _is_page_closed(self) -> bool:
         """Whether the page is closed in a browser that goes on: a window for one form closes itself when that was sent."""

@@ -15,6 +15,7 @@ from kb_schema.run_records import EvidenceLevel, RunStatus, StepRecord, StepStat
 from kb_schema.tasks import Task, TaskStep
 
 if TYPE_CHECKING:
+    from agent.execution.asked_addresses import AskedAddress
     from agent.execution.entered_texts import EnteredTexts
 
 _ITEM = re.compile(r"\[(\d+)\]")
@@ -100,6 +101,8 @@ class TaskRun:
         self.closing = False
         """All steps are done; what is missing now is the task's effect."""
         self.early_exit = False
+        self.asked: AskedAddress | None = None
+        """The address with inputs that was opened last."""
         self.entered: EnteredTexts | None = None
         """What a drafted task types, by which it is judged."""
         self._plans: dict[int, StepReplan] = {}

@@ -248,3 +248,50 @@ async def test_a_page_that_closes_when_it_was_sent_is_no_failure(browser: Browse
             result = await TaskRunner(session).run_task("add_boat", {"name": "Skua", "berth": "South 12"})
     assert result.status in (RunStatus.NEEDS_PERSON, RunStatus.UNVERIFIED)
     assert len(site.writes) == 1
+
+
+IN_HARBOR = Task.model_validate(
+    {
+        "task_id": "add_boat",
+        "metadata": {DRAFT: "the form on Boats"},
+        "io_spec": {"inputs": [{"name": "harbor"}, {"name": "name"}]},
+        "steps": [
+            {"step_id": f"s{number}", "order": number, "action": call}
+            for number, call in enumerate(
+                (
+                    {"action_type": "navigate", "url": "/harbors/{harbor}/add"},
+                    {"action_type": "fill", "target": "#name", "value": "{name}"},
+                    {"action_type": "click", "target": "#save"},
+                ),
+                start=1,
+            )
+        ],
+    }
+)
+
+
+@pytest.mark.parametrize("leads_to", ["/harbors/bremen/add", "/add"])
+async def test_a_website_that_leads_to_another_thing_than_was_asked_for_is_no_success(
+    browser: Browser, tmp_path: Any, leads_to: str
+):
+    boats: list[str] = []
+
+    def answer(asked: Asked) -> Answered:
+        if asked.method == "POST":
+            boats.append(asked.form["name"])
+            return Answered(location="/boats", status=303)
+        if asked.path.startswith("/harbors/kiel"):
+            return Answered(location=leads_to, status=302)
+        return Answered(FORM if asked.path.endswith("/add") else _list(boats))
+
+    with running_site(answer) as site:
+        async with visiting(browser, site, tmp_path) as session:
+            session.knowledge.know(IN_HARBOR)
+            result = await TaskRunner(session).run_task("add_boat", {"harbor": "kiel", "name": "Skua"})
+            if leads_to == "/add":  # nothing tells that it is another thing
+                assert result.status is RunStatus.UNVERIFIED
+                return
+            assert (result.status, site.writes) == (RunStatus.FAILURE, [])
+            assert "'bremen' is another thing" in str(result.error)
+            kept = await TaskRunner(session).run_task("add_boat", {"harbor": "bremen", "name": "Skua"})
+    assert kept.status is RunStatus.SUCCESS
