@@ -329,7 +329,12 @@ class ExplorationStepRunner:
     def _note_openable(self) -> None:
         """Record that the current page can be opened by its address."""
         page = self.book.pages.get(self.at or "")
-        if page is not None and not page.openable and self._is_at(page):
+        if (
+            page is not None
+            and not page.openable
+            and self._is_at(page)
+            and not self.guard.is_made_up(page.url)
+        ):
             self.ledger.amend(page.page_id, openable=True)
 
     def _note_instead(self, arrival: AttemptResult) -> None:
@@ -636,6 +641,8 @@ class ExplorationStepRunner:
             self.at, self.look = judged.page_id, look
             return judged.page_id, False
         openable = True if start or by_address else False if in_place else None
+        if self.guard.is_made_up(look.url):
+            openable = False
         page = await self.ledger.add(
             arrival,
             look,

@@ -92,6 +92,16 @@ async def test_what_pages_send_by_themselves_on_loading_and_leaving_is_not_sent(
     untouched.reset()
 
 
+async def test_an_address_that_a_page_gave_itself_is_not_opened(
+    browser: Browser, untouched: TrapSite, tmp_path: Path
+):
+    asked = wanted(untouched.url, ["/named"], seconds=60, states=8, depth=3)
+    await explore(browser, asked, tmp_path / "map", storage_state=untouched.short_session)
+    pages = {page.title: page for page in ExplorationFolder(tmp_path / "map").pages()}
+    assert (pages["A boat"].openable, pages["The crew"].openable) == (False, False)
+    assert "After all" in pages
+
+
 async def test_nor_is_it_when_the_page_is_loaded_again(browser: Browser, untouched: TrapSite, tmp_path: Path):
     for number in range(2):  # what slipped by did so now and then
         asked = wanted(untouched.url, ["/automatic/led"], seconds=30, states=4, depth=1)

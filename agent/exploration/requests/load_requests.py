@@ -50,13 +50,13 @@ _MASKED = re.compile(rf"{_DIGEST}[0-9a-f]{{64}}\Z")
 _MOMENTS = frozenset({"at", "date", "now", "t", "time", "timestamp", "ts"})
 """The last words of fields that hold a moment."""
 _OF_BROWSERS = re.compile(
-    r"accept-(charset|encoding)|access-control-request-.*|connection|content-length|cookie2?|date|dnt|expect|host|keep-alive|origin"
-    r"|proxy-.*|referer|sec-.*|te|trailer|transfer-encoding|upgrade|user-agent|via"
+    r"accept-(charset|encoding)|access-control-request-(headers|method|private-network)|connection|content-length|cookie2?|date|dnt|expect|host"
+    r"|keep-alive|origin|proxy-.*|referer|sec-.*|te|trailer|transfer-encoding|upgrade|user-agent|via"
 )
 """Headers that no script of a page can set (the Fetch standard's forbidden ones; browsers keep `User-Agent` as well)."""
 _TOKEN_HEADERS = frozenset({"authorization", "traceparent"})
 _BOUNDARY = re.compile(r"; boundary=(----WebKitFormBoundary[A-Za-z0-9]{16})\Z")
-"""What browsers make up between the parts of a body."""
+"""What browsers make up between the parts of a body. A script can write it, too, so it counts while a control is used."""
 _KEYS = ("key", "token")
 """Ends of names of secrets that a program sends, not a person."""
 
@@ -98,7 +98,8 @@ class LoadRequests:
         return on_load and any(self._is_alike(one, each) for each in self.known)
 
     def _is_alike(self, asked: UsualRequest, known: UsualRequest) -> bool:
-        """Whether two requests to one address differ in nothing but tokens, and moments in their queries and their bodies of JSON."""
+        """Whether two requests to one address differ in nothing but tokens, boundaries, and moments in their queries and their bodies of JSON."""
+        asked, known = _without_boundary(asked), _without_boundary(known)
         if (asked.method, asked.url) != (known.method, known.url):
             return False
         if _without_tokens(asked) != _without_tokens(known):
@@ -141,33 +142,39 @@ class LoadRequests:
 
 
 def describe_request(asked: OutgoingRequest) -> UsualRequest:
-    """Return what tells a request from others: all that a page's script can choose, but for the boundary of parts. Tokens in headers are
-    digests.
-    """
+    """Return what tells a request from others: all that a page's script can choose. Tokens in headers are digests."""
     headers = {
         name: _digest_token(name, value)
         for name, value in _fold(asked).items()
         if _OF_BROWSERS.fullmatch(name) is None
     }
-    content, kind = asked.content, headers.get("content-type", "")
-    if (boundary := _BOUNDARY.search(kind)) is not None:
-        headers["content-type"] = kind[: boundary.start()]
-        content = content.replace(boundary[1].encode(), b"")
     path, _, query = path_of(asked.url.partition("#")[0]).partition("?")
     return UsualRequest(
         method=asked.method,
         url=origin_of(asked.url) + path,
         query=query,
-        body=content.decode("latin-1"),
+        body=asked.content.decode("latin-1"),
         headers=tuple(sorted(headers.items())),
     )
 
 
 def digest_request(asked: OutgoingRequest) -> str:
     """Return a digest of what a request sends, but for what is generated anew for each; "" if it has no body."""
-    one = describe_request(asked)
+    one = _without_boundary(describe_request(asked))
     headers = [(name, value) for name, value in _without_tokens(one) if not looks_random(value)]
     return hashlib.sha256(repr((headers, one.body)).encode()).hexdigest() if asked.content else ""
+
+
+def _without_boundary(one: UsualRequest) -> UsualRequest:
+    """Return a request without what browsers make up between the parts of its body."""
+    headers = dict(one.headers)
+    kind = headers.get("content-type", "")
+    if (boundary := _BOUNDARY.search(kind)) is None:
+        return one
+    headers["content-type"] = kind[: boundary.start()]
+    return one.model_copy(
+        update={"headers": tuple(sorted(headers.items())), "body": one.body.replace(boundary[1], "")}
+    )
 
 
 def _fold(asked: OutgoingRequest) -> dict[str, str]:

@@ -97,6 +97,8 @@ class RequestGuard:
     """Requests that are sent because every visit sends them."""
     _detours: RedirectGuard | None = None
     _context: BrowserContext | None = None
+    documents: set[str] = field(default_factory=set)
+    """Addresses from which documents were requested."""
     _routed: bool = False
     """Whether a route judges new requests, beside the sessions of pages."""
     _routing: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -206,8 +208,17 @@ class RequestGuard:
         if why:
             self._stop(asked.method, asked.url, why, digest_request(asked))
 
+    def is_made_up(self, url: str) -> bool:
+        """Whether the address of a page names a deed, and no link had it and no document was requested from it: its script wrote it."""
+        bare = url.partition("#")[0]
+        return (
+            not {url, bare} & (self.vouched | self.documents) and judge_request("GET", url).danger is not None
+        )
+
     def _refused(self, asked: OutgoingRequest) -> bool:
         refused = self._is_refused(asked)
+        if asked.document and not refused:
+            self.documents.add(asked.url.partition("#")[0])
         if refused and asked.document:
             self.held.set()
         return refused

@@ -451,6 +451,9 @@ STATIC: dict[str, str] = {
     "/restless/grown": page("Grown", "<p>One.</p>"), "/restless/pushing": pages.PUSHING, "/sign-in": pages.SIGN_IN,
     "/elsewhere/there": page("There", links(("/elsewhere/further", "Further"))), "/hard": pages.HARD, "/hard/hang": pages.HANG,
     "/detours": pages.DETOURS, "/sockets": pages.SOCKETS, "/hard/alerts": pages.ALERTS, "/hard/windows": pages.WINDOWS_FOR_EVER, "/hard/after": page("After all", "<p>Done.</p>"),
+    "/named": page("Named", '<a href="/named/boat">A boat</a> <a href="/named/crew">The crew</a>'),
+    "/named/boat": page("A boat", "<p>Heron</p><button>More</button><a href=/hard/after>After</a><script>history.replaceState(0, '', '/items/1/delete')</script>"),
+    "/named/crew": page("The crew", "<p>Ada</p><button>More</button><script>history.replaceState(0, '', '/logout')</script>"),
 }  # fmt: skip
 
 
