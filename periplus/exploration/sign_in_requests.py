@@ -30,6 +30,7 @@ _SHOWN = frozenset({"document", "stylesheet", "script", "font", "media", "manife
 """Kinds of requests by which a browser shows a page. Those by `GET` are judged as opening an address, others as sending to it."""
 _FRAMING = re.compile(r"\A\d[\d-]*(?:/[^,\[{]*,)?\d*(?=[\[{\"])")
 """Before the JSON of a message of Socket.IO: `42/boats,7["login", {..}]`."""
+_ENDING = re.compile(r"\.\w{1,5}\Z")
 _NAME = re.compile(r"[A-Za-z_$][\w.:/#+$-]{1,119}")
 
 
@@ -47,7 +48,8 @@ class SignInRequests:
         """Return whether a request is held back, and note it if it carries a secret. `kind`: Playwright's resource type."""
         carries = self._carries(sent.url, sent.body, cookies, *map(": ".join, sent.headers.items()))
         opens = kind in _SHOWN and not sent.changes and not carries
-        return self._note(_find_deed(sent, opens=opens), sent.method, sent.url, carries=carries)
+        deed = _find_deed(sent, opens=opens) or (_find_hidden_deed(sent) if carries else None)
+        return self._note(deed, sent.method, sent.url, carries=carries)
 
     def may_connect(self, url: str) -> bool:
         """Return whether a page may open a WebSocket."""
@@ -88,6 +90,21 @@ def _find_deed(sent: SentRequest, *, opens: bool) -> Harm | None:
     asked = (sent,) if opens or sent.changes else (sent, replace(sent, method="POST"))
     found = map(find_harm_in_sent, asked)
     return next((each for each in found if each is not None and each[0] in DEEDS), None)
+
+
+def _find_hidden_deed(sent: SentRequest) -> Harm | None:
+    """Return the deed that a request with a secret names as a file (`/account/close.png`) or in a header of its own (`X-Action: close`)."""
+    address = urlsplit(sent.url)
+    own = [
+        value
+        for name, value in sent.headers.items()
+        if name.casefold().startswith("x-") and _NAME.fullmatch(value)
+    ]
+    paths = (_ENDING.sub("", address.path), *(f"{address.path.rstrip('/')}/{value}" for value in own))
+    told = (
+        _find_deed(replace(sent, url=address._replace(path=each).geturl()), opens=False) for each in paths
+    )
+    return next((each for each in told if each is not None), None)
 
 
 def collect_secrets(inputs: Mapping[str, str]) -> Secrets:

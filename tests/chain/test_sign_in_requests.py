@@ -26,6 +26,8 @@ SHARED = Answer(
     headers={"Content-Type": "text/javascript"},
 )
 CARRIED = {
+    "the address of a picture": "await new Promise((r) => { const i = new Image(); i.onerror = i.onload = r; i.src = '/account/close.png?p=' + p })",
+    "a header of its own": "await fetch('/account/7', {method: 'POST', headers: {'X-Action': 'close'}, body: p})",
     "a header that signs in": f"await fetch('{CLOSE}', {{method: 'POST', headers: {{Authorization: 'Basic ' + btoa(e + ':' + p)}}}})",
     "another header": f"await fetch('{CLOSE}', {{method: 'POST', headers: {{'X-Confirm': p}}}})",
     "the name of a header": f"await fetch('{CLOSE}', {{method: 'POST', headers: {{['X-' + p]: '1'}}}})",
@@ -36,6 +38,8 @@ CARRIED = {
     "a frame": f"const i = document.createElement('iframe'); i.src = '{CLOSE}?password=' + p; document.body.append(i); await wait(500)",
 }  # fmt: skip
 UNKNOWN = {
+    "a beacon when the page is left": f"addEventListener('pagehide', () => navigator.sendBeacon('{CLOSE}', p))",
+    "a request that outlives the page": f"addEventListener('pagehide', () => fetch('{CLOSE}', {{method: 'POST', body: p, keepalive: true}}))",
     "changed bytes": f"await fetch('{CLOSE}', {{method: 'POST', body: new Uint8Array([...p].map((c) => c.charCodeAt(0) ^ 1))}})",
     "changed bytes in the query of a GET": f"await fetch('{CLOSE}?p=' + [...p].map((c) => c.charCodeAt(0) ^ 1))",
     "a shared worker": "new SharedWorker('/shared.js').port.postMessage(p); await wait(800)",
