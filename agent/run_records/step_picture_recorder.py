@@ -18,6 +18,7 @@ from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Page
 
 from agent.events import ActionDone, AddressOpened, Event, StepEnded, StepStarted
+from agent.media.covered_pictures import take_covered_picture
 from agent.media.secret_mask import SecretMask
 from agent.page.errors import PageError
 from agent.run_context import RunContext
@@ -32,6 +33,8 @@ MOST_LINES = 40
 LONGEST_LINE = 400
 REQUESTS = frozenset({"document", "xhr", "fetch", "eventsource", "websocket"})
 """Kinds of requests that are listed; others only if they fail."""
+
+UNCOVERED = "no picture was kept: the page shows a secret where it cannot be covered for sure"
 
 Shot = asyncio.Task[PictureFile | None]
 
@@ -110,7 +113,12 @@ class StepPictureRecorder:
         with suppress(PlaywrightError, PageError, OSError):
             mask = self._masks.setdefault(page, SecretMask(page, self._context.secrets))
             await mask.draw()
-            content = await page.screenshot(type="jpeg", quality=QUALITY, scale="css", timeout=SHOT_MS)
+            content = await take_covered_picture(
+                page, self._context.secrets, quality=QUALITY, timeout_ms=SHOT_MS, scale="css"
+            )
+            if content is None:
+                self._note("error", UNCOVERED)
+                return None
             name = f"{self._taken:04d}.jpg"
             self._taken += 1
             await asyncio.to_thread((self._folder / name).write_bytes, content)

@@ -22,6 +22,7 @@ from agent.browser.storage_state import open_with_session
 from agent.events import DialogAnswered, Event
 from agent.inferencer import ModelInferencer
 from agent.judged_texts import TextJudgements
+from agent.media.covered_pictures import take_covered_picture
 from agent.media.secret_mask import SecretMask
 from agent.page import in_page_library
 from agent.page.errors import CoveringElement, PageError
@@ -48,6 +49,9 @@ from kb_schema.verification import (
 )
 
 M = TypeVar("M", bound=Model)
+SHOT_MS = 5_000
+QUALITY, QUALITY_AROUND = 70, 80
+"""Of JPEG pictures of the page, and of those of one element."""
 AROUND_PX = 80
 """What a picture of one element shows on each side of it, in CSS pixels."""
 SHORTEST_UNIQUE = 4
@@ -358,17 +362,16 @@ class VerificationPage:
             if self.hidden:
                 veil = self._veils.setdefault(self.page, SecretMask(self.page, self.hidden))
                 await veil.draw()
-            file = f"{name}.jpg"
-            path, most = self.folder / file, 5_000
-            if around is None:
-                await self.page.screenshot(path=path, type="jpeg", quality=70, timeout=most)
-                return file
-            clip = await _frame_of(self.page, around)
-            if clip is not None:
-                await self.page.screenshot(
-                    path=path, type="jpeg", quality=80, timeout=most, clip=clip, full_page=True
-                )
-                return file
+            clip = None if around is None else await _frame_of(self.page, around)
+            if around is not None and clip is None:
+                return None
+            quality = QUALITY if clip is None else QUALITY_AROUND
+            content = await take_covered_picture(
+                self.page, self.hidden, quality=quality, timeout_ms=SHOT_MS, clip=clip
+            )
+            if content is not None:
+                (self.folder / f"{name}.jpg").write_bytes(content)
+                return f"{name}.jpg"
         return None
 
 
