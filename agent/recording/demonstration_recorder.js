@@ -37,6 +37,14 @@
   const PRESSED = new Set(["Enter", " "]);
   const DRAWN_MS = 60;
   const NativeError = Error;
+  const { defineProperty, getOwnPropertyDescriptor } = Reflect;
+  const listenTo = call.bind(EventTarget.prototype.addEventListener);
+  const getter = (kind, name) => call.bind(getOwnPropertyDescriptor(kind.prototype, name).get);
+  const matches = call.bind(Element.prototype.matches);
+  const contains = call.bind(Node.prototype.contains);
+  const composedPath = call.bind(Event.prototype.composedPath);
+  const find = call.bind(String.prototype.indexOf);
+  const LABELS = [HTMLInputElement, HTMLTextAreaElement, HTMLSelectElement].map((kind) => getter(kind, "labels"));
   const clock = Date.now.bind(Date); // a page may replace its clock, even by one without `now`
   const document_ = Math.random().toString(36).slice(2);
   const passwords = new WeakSet(); // fields that were password fields once stay secret
@@ -72,7 +80,7 @@
   const isToggle = (el) => inputType(el) === "checkbox" || inputType(el) === "radio";
   const editable = (el) => el.isContentEditable === true;
   const isText = (el) => tag(el) === "textarea" || (tag(el) === "input" && !UNTYPED.has(el.type)) || editable(el);
-  const origin = (event) => event.composedPath()[0];
+  const origin = (event) => composedPath(event)[0];
   const said = (option) => option.label.trim() || option.value;
 
   function isSecret(el) {
@@ -676,20 +684,52 @@
   /** Whether a field's event comes from a person, or from what fills fields for one: a password manager, a driver.
    *
    * Those dispatch events from a world of their own, whose code is not on the stack; a script of the page is. Below
-   * a listener that calls this, there are three calls.
+   * a listener that calls this, there are four calls, with those of this function.
    */
   function isGiven(event) {
     if (event.isTrusted) return true;
-    const { stack } = new NativeError();
-    return NativeError.stackTraceLimit > 3 && typeof stack === "string" && stack.split("\n    at ").length === 4;
+    const stack = readStack();
+    let calls = 0;
+    for (let at = find(stack, "\n    at "); at >= 0; at = find(stack, "\n    at ", at + 1)) calls += 1;
+    return calls === 4;
+  }
+
+  /** The calls that are under way, by the browser's own words; "" where the page does not let us read them. */
+  function readStack() {
+    const before = [["stackTraceLimit", 20], ["prepareStackTrace", undefined]].map(([name, value]) => {
+      const own = getOwnPropertyDescriptor(NativeError, name);
+      return { name, own, done: defineProperty(NativeError, name, { value, writable: true, enumerable: true, configurable: true }) };
+    });
+    const made = new NativeError();
+    const own = getOwnPropertyDescriptor(made, "stack");
+    const said = own && (own.get ? applyTo(own.get, made, []) : own.value); // it is written when it is read
+    for (const { name, own: former } of before) {
+      if (former) defineProperty(NativeError, name, former);
+      else delete NativeError[name];
+    }
+    return before.every(({ done }) => done) && typeof said === "string" ? said : "";
   }
 
   /** Whether a person pressed something for a text that changed: a script that ticks a box or calls `execCommand` makes events of the browser, too. */
   function isTyped(event, el) {
-    const on = pressedOn && (pressedOn === el || el.contains(pressedOn) || [...(el.labels || [])].some((label) => label.contains(pressedOn)));
-    const own = announced === el || on || el.matches(":autofill");
+    const on = pressedOn && (pressedOn === el || contains(el, pressedOn) || isInLabelOf(el, pressedOn));
+    const own = announced === el || on || matches(el, ":autofill");
     announced = null;
     return !event.isTrusted || own;
+  }
+
+  /** Whether a node is in a label of a field, by what the browser says: a page may give the field other `labels`. */
+  function isInLabelOf(el, node) {
+    for (const read of LABELS) {
+      let labels = null;
+      try {
+        labels = read(el);
+      } catch {
+        continue; // of another kind of field
+      }
+      for (let at = 0; labels && labels[at]; at += 1) if (contains(labels[at], node)) return true;
+    }
+    return false;
   }
 
   function beforeInput(event) {
@@ -835,8 +875,19 @@
     new MutationObserver(guarded(noteRevealed)).observe(document, { subtree: true, childList: true, attributes: true, attributeOldValue: true, attributeFilter });
   }
 
+  /** Tell that the page itself reloads or moves in its history: a person's navigations say so, or nothing at all. */
+  function tellOwnMoves() {
+    if (!window.navigation || window !== window.top) return;
+    const [isPersons, kindOf] = [getter(NavigateEvent, "userInitiated"), getter(NavigateEvent, "navigationType")];
+    const note = (event) => {
+      if (!isPersons(event)) tellBare("moved", kindOf(event));
+    };
+    listenTo(window.navigation, "navigate", guarded(note), { capture: true });
+  }
+
   listen();
   observe();
+  tellOwnMoves();
   tellBare("listening");
   // What a page dispatches has a call of ours on the stack, also where the browser itself calls its bound functions (`isGiven`).
   const dispatch = EventTarget.prototype.dispatchEvent;

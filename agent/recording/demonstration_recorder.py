@@ -58,6 +58,8 @@ RESTS_S = 0.4
 LONGEST_REST_S = 5.0
 FINISH_S = 20.0
 """How long the end of a recording waits for the page. A page that hangs is never idle, and no page of a person is ended."""
+MOVES_MS = 10_000
+"""How long a navigation may take that a page began; later ones are others."""
 _BLANK = ("about:blank", "chrome://", "chrome-error://")
 
 
@@ -102,6 +104,8 @@ class _QueuedNavigation:
     """Whether a document was requested for it."""
     url: str
     """The address then: until it is looked at, the page may have replaced it by another."""
+    by_page: str
+    """The kind of navigation (`reload`, `traverse`) that the page's own script began before."""
 
 
 @dataclass(slots=True)
@@ -126,6 +130,8 @@ class _RecordedTab:
     """Whether a document was requested since the last navigation."""
     address: str | None = None
     """The last address of a website that it showed; None: it showed none."""
+    by_page: tuple[str, float] = ("", 0.0)
+    """The kind of navigation that the page's own script began last, and when (milliseconds since the epoch)."""
     listens: bool = False
     """Whether one of its documents told that the script listens."""
 
@@ -280,7 +286,9 @@ class DemonstrationRecorder:
         self._tabs[tab].listens = True
         if what.kind == "listening":
             return
-        if what.kind == "pressed":
+        if what.kind == "moved":
+            self._tabs[tab].by_page = (what.unread, time.time() * 1000)
+        elif what.kind == "pressed":
             self.recording.presses += 1
         elif what.kind == "lost":
             self._lose(describe_lost(what))
@@ -290,7 +298,7 @@ class DemonstrationRecorder:
     def _hear_late(self, page: Page, text: str, pressed: bool) -> None:
         """Hear a document whose scripts ran before ours: it may tell what nobody did, so each step needs a press that was seen outside of it."""
         what = parse_recorded_event([str(each) for each in json.loads(text)])
-        if pressed or what.kind in ("listening", "pressed", "lost"):
+        if pressed or what.kind in ("listening", "pressed", "moved", "lost"):
             self._hear(page, text, _no_answer)
         else:
             self._lose(f"{what.kind} was told in the first document of a window without a press in it")
@@ -314,7 +322,9 @@ class DemonstrationRecorder:
                 since = at - known.acted_at
                 if loaded:
                     known.acted_at = 0.0  # later navigations do not belong to the same action
-                self._put(_QueuedNavigation(tab, at, self._next(), since, loaded, frame.url))
+                (began, began_at), known.by_page = known.by_page, ("", 0.0)
+                by_page = began if at - began_at < MOVES_MS else ""
+                self._put(_QueuedNavigation(tab, at, self._next(), since, loaded, frame.url, by_page))
 
         def requested(request: Request) -> None:
             # A tab that opens has no frame yet; its first navigation is never a reload.
@@ -400,7 +410,9 @@ class DemonstrationRecorder:
             tab.arrived or not url.startswith(_BLANK),
         )
         try:
-            own = await tab.history.step(since_action_ms=item.since_action_ms, loaded=item.loaded)
+            own = await tab.history.step(
+                since_action_ms=item.since_action_ms, loaded=item.loaded, by_page=item.by_page
+            )
         except DriverError:
             return
         if (

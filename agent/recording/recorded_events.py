@@ -32,10 +32,12 @@ RecordedEventKind = Literal[
     "unheard",
     "listening",
     "pressed",
+    "moved",
     "lost",
 ]
-"""`unheard`: a press of which nothing else was told. The last three are no actions and come without a page: a document
-listens, a button or key was pressed (whatever becomes of it), and the script failed on what a person did."""
+"""`unheard`: a press of which nothing else was told. The last four are no actions and come without a page: a document
+listens, a button or key was pressed (whatever becomes of it), the page itself reloads or moves in its history (`unread` says which),
+and the script failed on what a person did."""
 _MARK = re.compile(rf' {PLACE_ATTRIBUTE}=(?:"|&(?:amp;)*quot;)0(?:"|&(?:amp;)*quot;)')
 
 

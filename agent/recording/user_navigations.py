@@ -34,9 +34,12 @@ class TabHistory:
     _entries: list[tuple[int, str]] = field(default_factory=list)
     """Id and transition type of each entry."""
 
-    async def step(self, *, since_action_ms: float, loaded: bool) -> tuple[UserNavigation, str | None] | None:
+    async def step(
+        self, *, since_action_ms: float, loaded: bool, by_page: str = ""
+    ) -> tuple[UserNavigation, str | None] | None:
         """Return the person's navigation and the address; None if the page caused it.
 
+        `by_page`: the kind of navigation that a script of the page began (`reload`, `traverse`).
         `loaded`: a document was requested; else the page only changed its address (`history.replaceState`).
         Raises the driver's error if the page has closed.
         """
@@ -46,7 +49,7 @@ class TabHistory:
         self._index = index
         self._entries = [(entry["id"], entry["transitionType"]) for entry in entries]
         return _classify_navigation(
-            entries[index], index, former_index, former, since_action_ms, loaded=loaded
+            entries[index], index, former_index, former, since_action_ms, loaded=loaded, by_page=by_page
         )
 
     async def _asked(self) -> dict[str, Any]:
@@ -71,12 +74,13 @@ def _classify_navigation(
     since_action_ms: float,
     *,
     loaded: bool,
+    by_page: str,
 ) -> tuple[UserNavigation, str | None] | None:
     known = next((at for at, (each, _) in enumerate(former) if each == entry["id"]), None)
     answered = since_action_ms < ANSWER_MS
     if known is None:
         return ("navigate", entry["url"]) if entry["transitionType"] in _ADDRESSED else None
-    if answered:
+    if answered or by_page == ("reload" if index == former_index else "traverse"):
         return None
     if index == former_index:
         return ("refresh", None) if loaded else None

@@ -82,6 +82,49 @@ async def test_what_a_page_ticks_types_and_chooses_itself_is_no_action(browser, 
     assert [step[:2] for step in told(trace)[1:]] == [("fill", "Ada"), ("uncheck", None)]
 
 
+FIELDS = """<!doctype html><title>Ad</title><label>Name <input id=n></label><select id=s aria-label=Role><option>Guest<option>Owner</select>
+<label><input type=checkbox id=c>Agree</label><input id=t aria-label=Amount><script>DOES</script>"""
+DISPATCHES = """setTimeout(() => { s.value = 'Owner'; s.dispatchEvent(new Event('change', {bubbles: true})); t.value = '9999'; t.dispatchEvent(new Event('input', {bubbles: true}));
+c.checked = true; c.dispatchEvent(new Event('change', {bubbles: true})) }, 200); setTimeout(() => { document.title = 'forged' }, 700);"""
+INSERTS = "setTimeout(() => { t.focus(); document.execCommand('insertText', false, '9999') }, 200); setTimeout(() => { document.title = 'forged' }, 700);"
+ONCE = "if (!sessionStorage.r) { sessionStorage.r = 1; DOES; setTimeout(() => { document.title = 'forged' }, 3800) } else setTimeout(() => { document.title = 'forged' }, 500)"
+FORGES = {
+    "what is said of calls": "Error.prepareStackTrace = () => 'Error\\n    at a\\n    at b\\n    at c';" + DISPATCHES,
+    "how many calls are said": "Error.stackTraceLimit = 3.5;" + DISPATCHES,
+    "calls that stay as they are": "Object.defineProperty(Error, 'stackTraceLimit', {value: 3.5});" + DISPATCHES,
+    "what selectors hold": "const m = Element.prototype.matches; Element.prototype.matches = function (q) { return q === ':autofill' || m.call(this, q) };" + INSERTS,
+    "what contains what": "Node.prototype.contains = () => true;" + INSERTS,
+    "a reload by itself": ONCE.replace("DOES", "setTimeout(() => location.reload(), 2500)"),
+    "a refresh by its markup": ONCE.replace("DOES", "document.head.insertAdjacentHTML('beforeend', '<meta http-equiv=refresh content=2>')"),
+    "back by itself": ONCE.replace("DOES", "setTimeout(() => history.pushState(1, '', '/inner'), 300); setTimeout(() => history.back(), 2800)"),
+    "forward by itself": ONCE.replace(
+        "DOES", "setTimeout(() => history.pushState(1, '', '/all'), 300); setTimeout(() => history.back(), 600); setTimeout(() => history.forward(), 3000)"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("does", FORGES.values(), ids=FORGES)
+async def test_what_a_page_writes_about_itself_makes_no_action(browser, tmp_path, does: str):
+    async with watched(browser, tmp_path / "trace", FIELDS.replace("DOES", does)) as person:
+        await person.page.wait_for_function("document.title === 'forged'")
+        await person.page.locator("#n").press_sequentially("Ada")
+        recording, trace = await person.done()
+    assert told(trace)[1:] == [("fill", "Ada", "textbox 'Name'")]
+    assert recording.failure is None
+
+
+async def test_what_a_person_does_on_such_a_page_is_recorded(browser, tmp_path):
+    does = "Error.prepareStackTrace = () => 'x'; Error.stackTraceLimit = 1; document.title = 'ready'"
+    async with watched(browser, tmp_path / "trace", FIELDS.replace("DOES", does)) as person:
+        await person.page.locator("#t").fill("7")  # as a password manager does
+        await person.page.locator("#s").select_option("Owner")
+        await person.page.get_by_label("Agree").check()
+        await person.page.wait_for_timeout(1_600)
+        await person.page.reload()
+        _, trace = await person.done()
+    assert [step[0] for step in told(trace)[1:]] == ["fill", "select_option", "check", "refresh"]
+
+
 async def test_a_context_is_recorded_once(browser, tmp_path):
     async with watched(browser, tmp_path / "one") as person:
         with pytest.raises(AlreadyRecorded):
