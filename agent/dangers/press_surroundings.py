@@ -14,6 +14,7 @@ from agent.dangers.danger_addresses import find_danger_in_address, find_danger_i
 from agent.dangers.danger_rules import SAFE_METHODS, find_danger_in_marks
 from agent.dangers.danger_words import HARM as _HARM
 from agent.dangers.danger_words import (
+    find_danger_in_code,
     find_danger_in_words,
     find_harm_in_dialog,
     find_harm_in_words,
@@ -28,12 +29,30 @@ from kb_schema.selectors import Selector
 from kb_schema.text_similarity import words
 
 _SAFE_METHODS = frozenset({"", "get", "post", "dialog"})
+_LONGEST_DRAWN = 60
+"""Characters of a control's own words; longer texts are those of rows and cards, which tell of much else."""
 _LONGEST_TEXT = 80
 """Words of a title or a dialog that are looked at."""
 _SHORT_TEXT = 25
 """Words of a dialog that asks one thing: each of its buttons answers it, whatever it is called."""
 _ASKING = frozenset("?？؟;")  # noqa: RUF001 - Chinese and Japanese
 """Signs of a question. (Greek has the semicolon.)"""
+_PRESSING = (
+    "onclick",
+    "onmouse",
+    "onpointer",
+    "ontouch",
+    "onkey",
+    "onfocus",
+    "click",
+    "wire:click",
+    "phx-click",
+    "x-on:click",
+    "v-on:click",
+)
+"""How attributes begin whose code runs at a press."""
+_DELETES = re.compile(r"""method\s*:\s*["'`]\s*delete\b|\.delete\s*\(\s*["'`/]""", re.IGNORECASE)
+_ADDRESS = re.compile(r"""["'`]((?:https?:/)?/[^"'`\s]{1,200})["'`]""")
 _ENDINGS = (("s", ""), ("d", ""), ("ed", ""), ("ing", ""), ("ing", "e"), ("ion", "e"))
 
 
@@ -42,6 +61,8 @@ class PressSurroundings:
     """What decides what a press does beside the words of the control. The page tells it."""
 
     title: str = ""
+    drawn: str = ""
+    """What a person reads in it, also text of style sheets, beside its accessible name."""
     link: str = ""
     """Address to which it leads, if it is a link."""
     action: str = ""
@@ -105,6 +126,7 @@ def find_harm_around(
         _harm_of_marks,
         _harm_of_form,
         _harm_of_sending,
+        _harm_of_drawn,
         _harm_of_title,
         _harm_of_column,
         _harm_of_heading,
@@ -130,9 +152,21 @@ def _harm_of_marks(name_of_control: str, around: PressSurroundings) -> tuple[Dan
     for name, said in marks.items():
         if name.endswith(("confirm", "confirmation")) and (harm := find_harm_of_question(said)) is not None:
             return harm[0], f"it asks {said!r}"
+        if (by_code := _find_harm_in_code(name, said)) is not None:
+            return by_code
         if said.startswith(("/", "http")) and (danger := find_danger_in_address(said)) is not None:
             return (danger[0], f"its {name} says {danger[1]}") if danger[0] in _HARM else None
     return None
+
+
+def _find_harm_in_code(mark: str, code: str) -> tuple[Danger, str] | None:
+    """Return the harm of the code of a press: a function that it calls, a method or an address that it names."""
+    if not mark.lstrip("@").startswith(_PRESSING):
+        return None
+    found = find_danger_in_code(code) or (("deletes", "DELETE") if _DELETES.search(code) else None)
+    named = (find_danger_in_address(each) for each in _ADDRESS.findall(code))
+    found = found or next((each for each in named if each is not None), None)
+    return (found[0], f"its {mark} says {found[1]}") if found is not None and found[0] in _HARM else None
 
 
 def _is_of_another_press(name: str, marks: Mapping[str, str]) -> bool:
@@ -179,6 +213,14 @@ def find_harm_in_request(method: str, address: str) -> tuple[Danger, str] | None
         if danger is not None and danger[0] in _HARM:
             return danger
     return ("deletes", method.upper()) if method.upper() in _DELETING else None
+
+
+def _harm_of_drawn(name: str, around: PressSurroundings) -> tuple[Danger, str] | None:
+    """Return the harm of the words that are drawn, where they are others than those of its name."""
+    if not around.drawn or len(around.drawn) > _LONGEST_DRAWN or words(around.drawn) == words(name):
+        return None
+    found = find_danger_in_words(around.drawn, pressed=True)
+    return (found[0], f"it is drawn as {around.drawn!r}") if found is not None and found[0] in _HARM else None
 
 
 def _harm_of_title(_name: str, around: PressSurroundings) -> tuple[Danger, str] | None:

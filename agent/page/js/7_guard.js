@@ -45,6 +45,10 @@ function guardEvent(event) {
     else if (belongs(hit, entry.via, entry.el)) entry.reached += 1;
     else entry.missed = { at: describe(hit), gone: !entry.el.isConnected, after: entry.reached };
   } else if (event.type === "click" && ghostly(event, entry)) entry.ghost = true;
+  else if (event.type === "click" && entry.kind === "press" && !entry.clicks) {
+    const renamed = renamedByPress(entry);
+    if (renamed) entry.missed = { at: describe(event.composedPath()[0]), gone: false, after: 0, renamed };
+  }
   noteEnd(event, entry);
   if (!entry.missed && !entry.ghost) return;
   event.stopImmediatePropagation();
@@ -62,6 +66,17 @@ function renamedUnderPointer({ el, name, title }) {
   const [before, after] = [name, now].map((text) => text.toLowerCase().match(/\p{L}+/gu) || []);
   const least = Math.min(before.length, after.length); // words that join it, such as an opened menu's, are no other name
   return (least || !before.length) && before.slice(0, least).join() === after.slice(0, least).join() ? null : [name, now];
+}
+
+/**
+ * The name before and after, where the press itself gave the element other words before its click: `Details`, now `Delete the account`. A
+ * switch that says its new state in one word (`Play`, `Pause`), or keeps its thing (`Open menu`, `Close menu`), is as it was.
+ */
+function renamedByPress({ el, name }) {
+  if (!el.isConnected) return null;
+  const now = nameOf(el, newLook());
+  const [before, after] = [name, now].map((text) => text.toLowerCase().match(/\p{L}+/gu) || []);
+  return before.length && after.length > 1 && !after.some((word) => before.includes(word)) ? [name, now] : null;
 }
 
 /** All events of the action arrived; the page's own listeners run next, so the guard ends in the next turn. */

@@ -113,6 +113,7 @@ function pressSurroundings(selector, byEnter) {
   const action = submits ? attr(button, "formaction") || attr(form, "action") || "" : "";
   return {
     title: attr(el, "title"),
+    drawn: drawnText(el, newLook()),
     link: link ? attr(link, "href") : "",
     action: action || !/^post$/i.test(method) ? action : location.href, // a form without an address goes to its own page
     method: (override && override.value) || method,

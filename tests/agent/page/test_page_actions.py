@@ -396,6 +396,21 @@ async def test_a_button_without_words_and_one_that_answers_the_press_are_pressed
     assert (await page.evaluate("pressed")).count("click") == 2
 
 
+@pytest.mark.parametrize("kind", ["pointerdown", "mousedown", "focus", "mouseup"])
+async def test_a_label_that_the_press_itself_swaps_is_not_clicked(page, kind):
+    await show(page, RENAMED % ("'Delete account'", ON_HOVER % kind), "/pressed")
+    with pytest.raises(ElementChanged, match='was "Save" and is "Delete account"'):
+        await perform_action(page, "click", selector=css("#save"))
+    assert "click" not in await page.evaluate("pressed")
+
+
+@pytest.mark.parametrize("text", ["'Saving'", "'Saved'", "'Save again'"])
+async def test_a_label_that_says_the_new_state_is_clicked(page, text):
+    await show(page, RENAMED % (text, ON_HOVER % "mousedown"), "/state")
+    await perform_action(page, "click", selector=css("#save"))
+    assert "click" in await page.evaluate("pressed")
+
+
 TITLED = """<!doctype html><button id=save title="Save all"><i style="display:block;width:20px;height:20px"></i></button>
 <script>window.pressed = []; save.addEventListener('click', () => pressed.push('click'));
 save.addEventListener('mouseover', () => { %s })</script>"""

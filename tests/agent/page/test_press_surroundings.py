@@ -46,7 +46,20 @@ async def test_what_is_around_a_press_is_told(page, css, by_enter, told):
     await show(page, PAGE)
     selector = json.dumps({"strategies": [{"type": "css", "value": css}]})
     found = await in_page_library.call(page, "pressSurroundings", selector, by_enter)
-    assert (found and {name: text for name, text in found.items() if text}) == told
+    assert (found and {name: text for name, text in found.items() if text and name != "drawn"}) == told
+
+
+DRAWN = """<style>#styled::before { content: 'Delete all boats' }</style><button id=styled aria-label=Details></button>
+<button id=plain>Go on</button><button id=named aria-label=Details>Delete</button>"""
+
+
+@pytest.mark.parametrize(
+    ("css", "drawn"),
+    [("#styled", "Delete all boats Details"), ("#plain", "Go on"), ("#named", "Details Delete")],
+)
+async def test_what_a_person_reads_in_the_control_is_told(page, css, drawn):
+    await show(page, DRAWN)
+    assert (await _ask(page, css))["drawn"] == drawn
 
 
 LAYERS = """<style>.modal { position: fixed; right: 0; top: 0; background: #fff } #below { height: 300px }

@@ -213,6 +213,12 @@ NEEDS_A_YES: dict[str, tuple[str, dict[str, object]]] = {
     "column": ("<table><tr><th>Name<th>Delete<tr><td>Ann<td>" + _POST.format("<button>Go</button>") + "</table>", {"element": "Go"}),
     "rails": ('<a href="/boat/1" data-method=delete>Continue</a>', {"element": "Continue"}),
     "htmx": (f'<button hx-delete="/boat/1" onclick="{_FETCH}">Continue</button>', {"element": "Continue"}),
+    "its own code": ("""<button onclick="fetch('/boats', {method: 'DELETE'})">Go on</button>""", {"element": "Go on"}),
+    "an address in its code": ("""<button onclick="fetch('/boat/delete?id=1')">Go on</button>""", {"element": "Go on"}),
+    "drawn by a style sheet": (
+        _POST.format("<style>#q::before {{ content: 'Delete all boats' }}</style><button id=q aria-label=Details></button>".format()),
+        {"element": "Details"},
+    ),
 }  # fmt: skip
 """Ways in which a page deletes, pays or sends, and the act that does it there."""
 PAGES = {"/new": NEW.format(alert=""), "/boat": BOAT, "/refused": REFUSED, "/choices": CHOICES}
