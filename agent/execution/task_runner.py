@@ -163,7 +163,10 @@ class TaskRunner:
         for spec in task.io_spec.inputs:
             if spec.secret and spec.name in given:
                 session.context.keep_secret(given[spec.name])  # before anything is stored
-        run = await self._begin(task, given, depth)
+        path = self.place and f"{self.place}>{task_id}"
+        if depth == 0 and self.place is None:
+            given, path = await self.begin(task_id, given), task_id
+        run = self._begin(task, depth, path)
         end = TaskRunEnd()
         (outer, self.depth), place, running = (self.depth, depth), self.place, self._running
         outer_values, outer_objective = session.context.task_values, session.task_objective
@@ -195,13 +198,8 @@ class TaskRunner:
         parts = await self.resilience.parts(run)
         return build_result(self, run, end, status, parts, started_at, started)
 
-    async def _begin(self, task: Task, given: Mapping[str, Any], depth: int) -> TaskRun:
-        """Return the state of a task: new, or restored if the run is resumed."""
-        if depth > 0 or self.place is not None:
-            path = None if self.place is None else f"{self.place}>{task.task_id}"
-        else:
-            path = task.task_id
-            await self.begin(task.task_id, given)
+    def _begin(self, task: Task, depth: int, path: str | None) -> TaskRun:
+        """Return the state of a task: new, or restored from that path of the checkpoint if the run is resumed."""
         state = self.checkpoints.state
         frame = TaskFrame(task_id=task.task_id) if path is None else state.frames.get(path)
         if frame is None or frame.task_id != task.task_id:
@@ -215,8 +213,11 @@ class TaskRunner:
             self.resilience.begin(task.resilience)
         return run
 
-    async def begin(self, name: str, given: Mapping[str, Any]) -> None:
-        """Start the checkpoint state of a run of that name, or restore it if the run is resumed."""
+    async def begin(self, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Start the checkpoint state of a run of that name, or restore it if the run is resumed.
+
+        Returns the inputs: a resumed run has those with which it began, but for secrets, beside what is given now.
+        """
         context = self.session.context
         await self.kept_values.load(given)
         kept = await self.checkpoints.carry_on()
@@ -226,7 +227,7 @@ class TaskRunner:
             self.checkpoints.state = CheckpointState(
                 website_id=self.session.website.website_id, task_id=name, given=known
             )
-            return
+            return dict(given)
         if kept.entered:
             raise PersonNeeded(
                 "the run was interrupted while the page held what earlier steps had entered and not sent: that is lost",
@@ -236,6 +237,7 @@ class TaskRunner:
         context.outputs.update({task_id: dict(outputs) for task_id, outputs in kept.outputs.items()})
         context.succeeded.update(frame.task_id for frame in kept.frames.values() if frame.over)
         kept.ledger.carried_on()
+        return {**kept.given, **given}
 
     async def _carry_out(self, run: TaskRun, given: Mapping[str, Any]) -> None:
         if run.frame.over:

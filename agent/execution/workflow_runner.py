@@ -135,7 +135,7 @@ class _WorkflowRun:
         in_order = {node.task_id for node in walk(workflow.nodes) if isinstance(node, TaskNode)}
         self._engine.dependencies.in_order = frozenset(in_order)
         try:
-            await self._engine.begin(workflow.workflow_id, given)
+            given = await self._engine.begin(workflow.workflow_id, given)
             await self._fix_version()
             self._progress = WorkflowProgress(self._engine, workflow.workflow_id, workflow.workflow_id)
             self._session.criteria = self._hold_criteria

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from agent.execution.persistence.checkpoint_state import CheckpointState
 from agent.execution.task_runner import TaskRunner
 from agent.execution.workflow_runner import run_workflow
 from kb_schema import parse_document
@@ -98,3 +99,21 @@ async def test_a_workflow_whose_end_was_not_noted_is_over_all_the_same(
         result = await run_workflow(engine, workflow, {})
     assert (result.status, result.evidence) == (first.status, first.evidence)
     assert [boat["name"] for boat in site.state()["boats"]] == ["First", "Last"]
+
+
+async def test_a_workflow_that_was_cut_off_before_its_first_node_has_the_inputs_it_began_with(
+    session, site, kept, workflow
+):
+    began = CheckpointState(website_id="harbour", task_id="round", given={"names": ["Auk"]})
+    result = await run_workflow(TaskRunner(session, keeping=kept, resume=began), workflow, {})
+    assert result.complete, result.error
+    assert [boat["name"] for boat in site.state()["boats"]] == ["First", "Auk", "Last"]
+
+
+async def test_a_task_that_was_cut_off_before_its_first_step_has_the_inputs_it_began_with(
+    session, site, kept, workflow
+):
+    began = CheckpointState(website_id="harbour", task_id="register_boat", given={"boat_name": "Skua"})
+    result = await TaskRunner(session, keeping=kept, resume=began).run_task("register_boat", {})
+    assert result.complete, result.error
+    assert [boat["name"] for boat in site.state()["boats"]] == ["Skua"]
