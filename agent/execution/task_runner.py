@@ -308,7 +308,7 @@ class TaskRunner:
         try:
             async with self.in_spare_tab() as other:
                 page = other.session.page
-                with ServerAnswers(page) as answers:
+                async with ServerAnswers(page) as answers:
                     await other.guide.open(url)
                     if not await find_until(page, find) or answers.failed:
                         return False

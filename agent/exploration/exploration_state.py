@@ -5,16 +5,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
-from functools import lru_cache
 
 from agent.exploration.followed_controls import FollowedControls
-from agent.exploration.offer_keys import OfferKey, kind_of, name_anywhere
+from agent.exploration.offer_keys import OfferKey, contents_of, kind_of, name_anywhere
 from agent.exploration.pages.page_addresses import (
     build_address_kind,
     build_parent_path,
@@ -362,22 +360,9 @@ def _list_of(page: ExplorationPage, offer: Offer) -> OfferKey:
     return (build_place_path(page.url), offer.region, *where, build_parent_path(offer.href or ""))
 
 
-@lru_cache(maxsize=1_000)
-def _digest_of(names: frozenset[str]) -> str:
-    return hashlib.sha256("\n".join(sorted(names)).encode("utf-8", "replace")).hexdigest()[:12]
-
-
-def _contents_of(page: ExplorationPage) -> str:
-    """Return what lies on a page, by its controls: the same dialog on other pages is the same."""
-    names = (
-        f"{each.role} {mask_numbers(each.label or each.name)}" for each in page.offers if not each.in_row
-    )
-    return _digest_of(frozenset((page.layer, *names)))
-
-
 def _key(page: ExplorationPage, offer: Offer) -> OfferKey:
     landmark = offer.region.partition(":")[0]
-    scope = _contents_of(page) if page.layer else "" if landmark in SHARED else build_place_path(page.url)
+    scope = contents_of(page) if page.layer else "" if landmark in SHARED else build_place_path(page.url)
     name = "" if offer.in_row else mask_numbers(offer.name)
     if is_anchor(offer, page.url):
         return ("anchor", name, (offer.href or "").partition("#")[2])

@@ -6,7 +6,15 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 
-from agent.exploration.offer_keys import OfferKey, kind_of, kind_of_link, name_anywhere, name_link
+from agent.exploration.offer_keys import (
+    OfferKey,
+    contents_of,
+    kind_of,
+    kind_of_link,
+    name_anywhere,
+    name_at_spot,
+    name_link,
+)
 from agent.exploration.pages.page_addresses import build_place, build_place_path, normalize_address
 from agent.exploration.pages.page_digests import PageDigests
 from agent.exploration.thing_parts import ThingParts
@@ -29,6 +37,10 @@ class FollowedControls:
         """Kinds of links of which one loaded the document at its address."""
         self._built: defaultdict[OfferKey, defaultdict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
         """From which pages controls of one name led to pages of one structure, or to files."""
+        self._opened: defaultdict[OfferKey, defaultdict[str, set[str]]] = defaultdict(
+            lambda: defaultdict(set)
+        )
+        """On which pages controls of one name at one spot opened what: dialogs and menus by their controls."""
         self._nearest: dict[str, int] = {}
         """The least depth of the pages with a link to an address."""
         self._nearest_entry: dict[OfferKey, int] = {}
@@ -69,7 +81,11 @@ class FollowedControls:
             self._names[name_link(offer)] += 1
         if outcome == "download":
             self._built[_name_on(page, offer)][_FILE].add(page.page_id)
-        if arrived is not None and arrived.page_id != page.page_id and not arrived.layer:
+        if arrived is None or arrived.page_id == page.page_id:
+            return
+        if arrived.layer:
+            self._opened[name_at_spot(offer)][contents_of(arrived)].add(page.page_id)
+        else:
             self._built[_name_on(page, offer)][PageDigests.of(arrived.state).bones].add(page.page_id)
 
     def note_acting(self, page: ExplorationPage) -> None:
@@ -109,6 +125,15 @@ class FollowedControls:
         if not offer.name or offer.in_row:
             return False
         return any(len(pages) >= most for pages in self._built.get(_name_on(page, offer), {}).values())
+
+    def opens_the_same(self, page: ExplorationPage, offer: Offer, most: int) -> bool:
+        """Whether the control at its spot opened the same dialog or menu on `most` other pages, and never another one: it is one of the
+        frame that all pages have, though no landmark says so.
+        """
+        opened = self._opened.get(name_at_spot(offer), {})
+        if page.layer or offer.in_row or len(opened) != 1:
+            return False
+        return any(len(pages - {page.page_id}) >= most for pages in opened.values())
 
     def find_depth(self, url: str, most: int, by: Offer | None = None) -> int:
         """Return the least transitions to an address by links and entries of menus that were seen, `most` if there are none or more.

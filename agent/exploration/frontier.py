@@ -25,7 +25,7 @@ TRIES_OF_ROWS = 3
 MOST_TRIES = 20
 """How often a control is tried that leads to a different page each time."""
 USUAL = 4
-"""How often a link with one name to one known place is tried, on all pages together."""
+"""How often a link with one name to one known place is tried, on all pages together, and a control at one spot that opens the same."""
 VAIN = 3
 """How often a control may have no effect, on different pages, before it is skipped."""
 MORE_OF_THE_SAME = 3
@@ -159,7 +159,10 @@ def explain_skip(
     if link and offer.href and not offer.allowed_by:
         known = _skipped_new_link if not book.seen_place(offer.href) else _skipped_known_link
         return known(book, page, offer, offer.href)
-    if not offer.allowed_by and book.followed.leads_to_more(page, offer, MORE_OF_THE_SAME):
+    if not offer.allowed_by and (
+        book.followed.leads_to_more(page, offer, MORE_OF_THE_SAME)
+        or book.followed.opens_the_same(page, offer, USUAL)
+    ):
         return TRIED_ELSEWHERE
     kind = kind_of(page, offer)
     fruitless = page.layer == "menu" and book.fruitless[kind] >= MOST_FRUITLESS

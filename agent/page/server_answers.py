@@ -10,8 +10,8 @@ from types import TracebackType
 from typing import Self
 from urllib.parse import unquote_plus
 
+from playwright.async_api import CDPSession, Page, Response, WebSocket
 from playwright.async_api import Error as DriverError
-from playwright.async_api import Page, Response, WebSocket
 
 from kb_schema.sentence_plans import fold
 
@@ -25,23 +25,31 @@ _FAILED = 400
 
 
 class ServerAnswers:
-    """Collects the answers that a page gets while the block runs."""
+    """Collects the answers that a page gets while the block runs. Its service workers are passed by: they answer in a server's place."""
 
     def __init__(self, page: Page) -> None:
         self._page = page
         self._answers: list[Response] = []
         self._frames: list[str] = []
+        self._session: CDPSession | None = None
 
-    def __enter__(self) -> Self:
+    async def __aenter__(self) -> Self:
+        with suppress(DriverError):  # then answers of service workers do not count
+            self._session = await self._page.context.new_cdp_session(self._page)
+            await self._session.send("Network.enable")
+            await self._session.send("Network.setBypassServiceWorker", {"bypass": True})
         self._page.on("response", self._note)
         self._page.on("websocket", self._note_socket)
         return self
 
-    def __exit__(
+    async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._page.remove_listener("response", self._note)
         self._page.remove_listener("websocket", self._note_socket)
+        if self._session is not None:
+            with suppress(DriverError):  # what was asked of the browser ends with the session
+                await self._session.detach()
 
     @property
     def failed(self) -> bool:

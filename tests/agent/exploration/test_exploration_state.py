@@ -6,10 +6,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from agent.exploration.exploration_state import STATES_PER_ADDRESS, ExplorationState, PageNovelty
-from agent.exploration.frontier import choose_next_step, explain_skip, list_unexplored_items
+from agent.exploration.frontier import TRIED_ELSEWHERE, choose_next_step, explain_skip, list_unexplored_items
 from agent.exploration.pages.page_digests import PageDigests
 from agent.exploration.return_paths import find_return_paths
 from kb_schema.explorations import AttemptedTransition, ExplorationPage, MapLimits, Offer
+from kb_schema.fingerprints import Fingerprint
 from kb_schema.selectors import css
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
@@ -427,3 +428,31 @@ def test_a_link_of_the_site_is_another_than_that_of_its_name_on_three_things() -
     led = [passed(one, one.offers[0], to) for one, to in zip(yards, found, strict=True)]
     book = ExplorationState(MapLimits(), [*yards, *found, home], led)
     assert why(book, home, home.offers[0]) is None
+
+
+def test_a_control_of_the_frame_that_opens_the_same_dialog_on_four_pages_is_left() -> None:
+    spots = ({"xpath": "/li/button"}, {"xpath": "/li/button"}, {"xpath": "/p/button"})
+    for contents, spot, left in (
+        ("Close", spots[0], True),
+        ("Save", spots[0], False),
+        ("Close", spots[2], False),
+    ):
+        known = Fingerprint(**spots[1])
+        pages = [page(n, f"/place{n}", (button(1, "Toggle help", fingerprint=known),)) for n in range(1, 5)]
+        dialogs = [
+            page(
+                n + 10,
+                f"/place{n}",
+                (button(1, "Close" if n < 4 else contents),),
+                layer="dialog",
+                behind=f"p{n:04d}",
+            )
+            for n in range(1, 5)
+        ]
+        book = ExplorationState(MapLimits(), [*pages, *dialogs])
+        for one, dialog in zip(pages, dialogs, strict=True):
+            assert why(book, one, one.offers[0]) is None
+            book.note_passage(passed(one, one.offers[0], dialog))
+        last = page(30, "/last", (button(1, "Toggle help", fingerprint=Fingerprint(**spot)),))
+        book.note_page(last)
+        assert (why(book, last, last.offers[0]) == TRIED_ELSEWHERE) is left, (contents, spot)
