@@ -65,10 +65,14 @@ class TaskInput(Model):
         if stated is not None:
             return tuple(each.strip() for each in stated[1].split(", "))
         listed = _LISTED.match(self.spec.description)
-        if listed is None:
+        if listed is None or self._is_label(listed[0]):
             return ()
         found = (*(each.strip() for each in listed[1].split(",")), listed[2].strip())
         return found if all(0 < len(each.split()) <= _LONGEST_OPTION for each in found) else ()
+
+    def _is_label(self, text: str) -> bool:
+        """Whether a text is the label from which the name was made, as for a search by `URL, title or text`: it lists no values."""
+        return "_".join(re.findall(r"\w+", text.casefold())).startswith(self.spec.name.casefold())
 
     @cached_property
     def is_date(self) -> bool:

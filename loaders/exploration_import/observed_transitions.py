@@ -9,9 +9,10 @@ from typing import Any
 
 from kb_schema.action_types import canonical
 from kb_schema.conditions import AllRequiredFieldsFilled, Authenticated, Condition, ContextEquals
-from kb_schema.explorations import ENTER, WENT_BACK, AttemptedTransition
+from kb_schema.explorations import ENTER, WENT_BACK, AttemptedTransition, Offer
 from kb_schema.graph_documents import Transition
 from kb_schema.screens import UIElement
+from loaders.exploration_import.explored_pages import ExploredPage
 from loaders.exploration_import.explored_screens import ExploredScreen
 from loaders.exploration_import.readable_ids import make_unique_id
 from loaders.exploration_import.screen_addresses import ScreenAddresses
@@ -75,6 +76,13 @@ class ObservedTransitions:
         self._placed, self._addresses, self._told_apart = placed, addresses, has_sign_in_conditions
         self._screens = {screen.screen_id: screen for screen in screens}
         self._screen_of = {page: screen.screen_id for screen in screens for page in screen.page_ids}
+        self._below = {
+            look.page_id: self._screen_of.get(look.page.behind or "")
+            for screen in screens
+            if screen.layer
+            for look in screen.looks
+        }
+        """Page of what lies on pages -> the screen below it."""
         self._of_offer = {
             (look.page_id, offer.offer_id): each for each in placed for look, offer in each.control.seen
         }
@@ -137,7 +145,29 @@ class ObservedTransitions:
                 times[each] += 1
         for (each, _), tally in tried.items():
             tally.failed = times[each] - len(tally.arrived)
-        return tried
+        closing = self._find_closing(tried)
+        return {key: tally for key, tally in tried.items() if key[0] not in closing}
+
+    def _find_closing(
+        self, tried: Mapping[tuple[PlacedControl, str], _TransitionTally]
+    ) -> set[PlacedControl]:
+        """Return the controls that close what lies on pages of several screens: to where that leads, the page below tells.
+
+        `Close` of a dialog that lay on the start page is no way from another page to the start page.
+        """
+        spread: dict[str, set[str | None]] = defaultdict(set)
+        for page_id, below in self._below.items():
+            spread[self._screen_of[page_id]].add(below)
+        back: dict[PlacedControl, list[bool]] = defaultdict(list)
+        for (each, to_screen), tally in tried.items():
+            back[each] += [to_screen == self._below.get(passage.from_page) for passage in tally.arrived]
+        return {
+            each
+            for each, ways in back.items()
+            if all(ways)
+            and len(spread[each.screen.screen_id]) > 1
+            and not any(_has_own_address(look, offer) for look, offer in each.control.seen)
+        }
 
     def _find_shared(self, tried: Mapping[tuple[PlacedControl, str], _TransitionTally]) -> dict[int, str]:
         """Return where an element of a layout led, by the element: an entry of a menu leads there from all its screens.
@@ -254,3 +284,8 @@ class ObservedTransitions:
         elements = [each.element for each in placed if each is not None]
         needed = [each for each in elements if any(a.required for a in each.affordances)]
         return tuple(dict.fromkeys(each.element_id for each in needed or elements))
+
+
+def _has_own_address(look: ExploredPage, offer: Offer) -> bool:
+    """Whether it is a link to another address than that of its page."""
+    return offer.href is not None and offer.href.partition("#")[0] != look.page.url.partition("#")[0]

@@ -31,6 +31,7 @@ from periplus.errors import UserError
 from periplus.knowledge_server import choose_path_engines
 from periplus.log_setup import log_to_stderr
 from periplus.mcp_settings import load_mcp_settings
+from periplus.memory_return import returning_memory
 from periplus.run_store_adapters import open_run_store
 from periplus.server_sockets import format_url_host, open_listening_socket, parse_base_urls, proxy_options
 from periplus.session_setup import BrowserOptions
@@ -291,7 +292,8 @@ async def _serve(
             timeout_graceful_shutdown=GRACE_S,
             **proxy_options(load_settings().trusted_proxies),
         )
-        await uvicorn.Server(config).serve(sockets=[listener])
+        async with returning_memory():
+            await uvicorn.Server(config).serve(sockets=[listener])
 
 
 @asynccontextmanager

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 import structlog
 import uvicorn
 
+from periplus.memory_return import returning_memory
 from periplus.server_sockets import proxy_options
 from periplus.service.run_queue import RunQueue
 from periplus.service.visits.visit_registry import VisitRegistry
@@ -61,20 +62,21 @@ async def serve_until_signal(
         (urged if asked.is_set() else asked).set()
 
     with on_signals(react, signal.SIGTERM, signal.SIGINT):
-        serving = asyncio.create_task(server.serve(sockets=[listener]), name="http")
-        await _wait_for_first(serving, asked)
-        if visits is not None:
-            await visits.close()
-        draining = asyncio.create_task(queue.drain(), name="draining")
-        await _wait_for_first(draining, urged)
-        if urged.is_set():
-            draining.cancel()
-            await asyncio.wait([draining])
-            await queue.drain(grace_s=0)
-        queue.followers.close()
-        server.should_exit = True
-        await serving
-        _log.info("ended")
+        async with returning_memory():
+            serving = asyncio.create_task(server.serve(sockets=[listener]), name="http")
+            await _wait_for_first(serving, asked)
+            if visits is not None:
+                await visits.close()
+            draining = asyncio.create_task(queue.drain(), name="draining")
+            await _wait_for_first(draining, urged)
+            if urged.is_set():
+                draining.cancel()
+                await asyncio.wait([draining])
+                await queue.drain(grace_s=0)
+            queue.followers.close()
+            server.should_exit = True
+            await serving
+            _log.info("ended")
 
 
 async def _wait_for_first(work: asyncio.Task[None], event: asyncio.Event) -> None:

@@ -337,6 +337,23 @@ def test_a_dialog_that_lay_on_two_screens_may_lie_on_any(tmp_path: Path) -> None
     assert screens["remind_me"].url_patterns, "it lay on one"
 
 
+def test_what_closes_a_dialog_that_lies_on_several_screens_is_no_way_to_the_one_below(tmp_path: Path) -> None:
+    seen = drawing(tmp_path)
+    seen.page("boat", "/boats/1/edit", boat("Ada"), start=True)
+    seen.page("log", "/logs/7/edit", LOG)
+    for behind, path in (("boat", "/boats/1/edit"), ("log", "/logs/7/edit")):
+        seen.page(f"rename-{behind}", path, NAV + RENAME, layer="dialog", behind=behind, openable=False)
+    seen.page("remind", "/logs/7/edit", NAV + REMIND, layer="dialog", behind="log", openable=False)
+    seen.went("rename-boat", "Cancel", "boat")
+    seen.went("remind", "Cancel", "log")
+    made = build_knowledge(seen.folder)
+    names = {page: screen for screen, pages in made.screens.items() for page in pages}
+    ways = {(each.from_screen, each.to_screen) for each in made.knowledge.transitions.values()}
+    led = {to_screen for from_screen, to_screen in ways if from_screen == "rename_it"}
+    assert names["boat"] not in led, "`Cancel` leads to the page below, whichever that is"
+    assert ("remind_me", names["log"]) in ways, "it lay on one"
+
+
 def test_what_lies_on_pages_without_a_heading_is_called_by_its_first_control(tmp_path: Path) -> None:
     seen = with_dialogs(tmp_path)
     account = "<div id='account'><a href='/me'>Account</a><button>Sign out</button></div>"
