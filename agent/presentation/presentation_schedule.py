@@ -149,8 +149,8 @@ class _SchedulePlanDraft:
         self._parts = {part.segment_id: part for part in parts}
         self._now, self._ratio, self._window, self._order = now_s, ratio, window, order
         self._depths: dict[str, Depth | None] = {part.segment_id: part.usual for part in parts}
-        self._needed = self._rest()
-        """Seconds all remaining segments would take as authored."""
+        self._needed = self._rest() + self._spare
+        """Seconds all remaining segments would take as authored, with the reserve."""
 
     def _rest(self) -> float:
         return self._ratio * sum(
