@@ -130,8 +130,8 @@ class FollowedControls:
         """Whether the control at its spot opened the same dialog or menu on `most` other pages, and never another one: it is one of the
         frame that all pages have, though no landmark says so.
         """
-        opened = self._opened.get(name_at_spot(offer), {})
-        if page.layer or offer.in_row or len(opened) != 1:
+        opened = self._opened.get(name_at_spot(offer))
+        if page.layer or offer.in_row or opened is None or len(opened) != 1:
             return False
         return any(len(pages - {page.page_id}) >= most for pages in opened.values())
 

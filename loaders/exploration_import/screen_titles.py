@@ -42,6 +42,10 @@ _SCRIPT = re.compile(r"\.[a-z]{2,5}$")
 _ASKED_WORDS = re.compile(r"[^\W\d_]+(?:[/._:-][^\W\d_]+)*")
 _OWNING = re.compile(r"(?:\b(?:of|for|by|in|on)\s+)?#(?:['\u2019]s?)?(?!\w)")
 """The name of a thing in a title, with the word that ties it to the rest."""
+_GOING = re.compile(
+    r"\A(?:go|back|return|continue|proceed)\s+to\s+(?:(?:the|your|my)\s+)?(?=\w)", re.IGNORECASE
+)
+"""How the name of a link begins that says where it leads."""
 _ORNAMENTS = " \u00bb\u00ab\u203a\u2039\u2192\u25b8\u25be"
 """Arrows at the ends of a heading that is a link."""
 _EDGES = " :()[]\u2013\u2014-"
@@ -201,7 +205,13 @@ def _shortest_way(own: Sequence[ObservedPage], entries: Mapping[str, str]) -> st
         return ""
     paths = {page.path for page in own}
     leading = [(len(path), at, name) for at, (name, path) in enumerate(entries.items()) if path in paths]
-    return min(leading)[2] if leading else ""
+    return _without_going(min(leading)[2]) if leading else ""
+
+
+def _without_going(name: str) -> str:
+    """Return the name of a link without the words that only say that it leads there: `Go to the settings` is `Settings`."""
+    rest = _GOING.sub("", name)
+    return rest[:1].upper() + rest[1:] if rest else name
 
 
 class _SiteTexts:

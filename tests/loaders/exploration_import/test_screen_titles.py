@@ -134,6 +134,8 @@ def test_a_screen_without_any_heading_is_called_as_the_tab_that_leads_to_it() ->
     ]
     tabs = {"Log": "/app/logs/entries", "Locks": "/app/logs/locks"}
     assert named(groups, tabs=tabs) == ["Log", "Locked berths"]
+    going = {"Go to the log": "/app/logs/entries", "Locks": "/app/logs/locks"}
+    assert named(groups, tabs=going) == ["Log", "Locked berths"]
 
 
 def test_an_address_names_a_screen_without_what_nearly_all_begin_with() -> None:
