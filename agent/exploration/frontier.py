@@ -152,6 +152,8 @@ def explain_skip(
         refused = WENT_BACK
     if refused is None and not offer.allowed_by and book.followed.fails(offer, TRIES):
         refused = FAILED
+    if refused is None and not offer.allowed_by and book.followed.opens_the_same(page, offer, USUAL):
+        refused = TRIED_ELSEWHERE  # a link, too: scripts open a menu where its address would be opened
     if refused is not None:
         asks = book.confirmations and is_asking(page, offer) and page.depth < book.limits.depth
         return None if asks and not book.has_asked(page, offer, TRIES_OF_ROWS) else refused
@@ -159,10 +161,7 @@ def explain_skip(
     if link and offer.href and not offer.allowed_by:
         known = _skipped_new_link if not book.seen_place(offer.href) else _skipped_known_link
         return known(book, page, offer, offer.href)
-    if not offer.allowed_by and (
-        book.followed.leads_to_more(page, offer, MORE_OF_THE_SAME)
-        or book.followed.opens_the_same(page, offer, USUAL)
-    ):
+    if not offer.allowed_by and book.followed.leads_to_more(page, offer, MORE_OF_THE_SAME):
         return TRIED_ELSEWHERE
     kind = kind_of(page, offer)
     fruitless = page.layer == "menu" and book.fruitless[kind] >= MOST_FRUITLESS

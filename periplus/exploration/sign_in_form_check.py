@@ -102,7 +102,9 @@ def _list_deeds(
     Not the text of a dialog: there it often speaks of other matters.
     """
     name = button.label or button.name
-    if button.danger in DEEDS:
+    if button.danger in DEEDS and not (
+        signs and button.danger == "sends"
+    ):  # `name="post"` of a button `Login`
         yield f"its button says {name!r}"
     own = replace(around, heading="", dialog="", layers="", beside="", chosen="")
     harm = find_harm_around(name, own)

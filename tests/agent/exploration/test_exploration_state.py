@@ -456,3 +456,15 @@ def test_a_control_of_the_frame_that_opens_the_same_dialog_on_four_pages_is_left
         last = page(30, "/last", (button(1, "Toggle help", fingerprint=Fingerprint(**spot)),))
         book.note_page(last)
         assert (why(book, last, last.offers[0]) == TRIED_ELSEWHERE) is left, (contents, spot)
+
+
+def test_a_link_that_opens_the_same_menu_on_four_pages_is_left_though_its_address_was_never_opened() -> None:
+    menu = link(1, "/user/menu", name="Ada", fingerprint=Fingerprint(xpath="/header/li/a"))
+    pages = [page(n, f"/place{n}", (menu,)) for n in range(1, 6)]
+    menus = [
+        page(n + 10, f"/place{n}", (button(1, "Profile"),), layer="panel", behind=f"p{n:04d}")
+        for n in range(1, 5)
+    ]
+    led = [passed(one, menu, to) for one, to in zip(pages, menus, strict=False)]
+    assert why(ExplorationState(MapLimits(), [*pages, *menus], led[:3]), pages[4], menu) is None
+    assert why(ExplorationState(MapLimits(), [*pages, *menus], led), pages[4], menu) == TRIED_ELSEWHERE
