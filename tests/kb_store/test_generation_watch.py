@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 from datetime import UTC, datetime
+from types import SimpleNamespace
 
 import pytest
 
@@ -43,7 +44,9 @@ def pauses(monkeypatch):
         slept.append(seconds)
         await really(0)
 
-    monkeypatch.setattr(module.asyncio, "sleep", sleep)
+    monkeypatch.setattr(
+        module, "asyncio", SimpleNamespace(sleep=sleep)
+    )  # of this module, not of other tests' tasks
     return slept
 
 
