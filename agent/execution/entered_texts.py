@@ -68,8 +68,6 @@ class Offered:
     """The addresses of these pages, and those to which they led."""
     paths: set[str] = field(default_factory=set)
     """The paths of these pages."""
-    last: str = ""
-    """The address of the last of them: that of the form, when it was sent."""
 
     def add(self, url: str, shown: RecordPage) -> None:
         """Add what a page shows."""
@@ -79,7 +77,6 @@ class Offered:
         self.lines.update(fold(each.text) for each in shown.lines)
         self.ways.update((url, *shown.ways))
         self.paths.add(urlsplit(url).path)
-        self.last = url
 
     def leads_back(self, way: str, url: str) -> bool:
         """Whether a link of the page `url` leads to what is known: home, above this page, where pages before led, or below a record."""
@@ -225,7 +222,7 @@ class RecordSearch:
     def _goes_on(self) -> bool:
         """Whether the page asks for a further press: then what it shows is not kept yet."""
         return any(
-            asks_for_more(each.name, fields=each.fields or self._makes_another(each))
+            asks_for_more(each.name, fields=each.fields)
             or (not each.fields and words(each.name) and agrees(each.name))
             or (
                 each.form and not each.fields and not is_another_deed(each.name)
@@ -233,11 +230,6 @@ class RecordSearch:
             for each in self.page.buttons
             if not each.plain
         ) or any(sends_elsewhere(each.text) for each in self.page.lines if each.area != "beside")
-
-    def _makes_another(self, button: PageButton) -> bool:
-        """Whether it is a link back to the form that was sent: `Create boat` above the list of boats makes the next one."""
-        way, form = (each.partition("#")[0] for each in (button.way, self.offered.last))
-        return bool(way) and way == form != self.url.partition("#")[0]
 
     def _is_asked_beside(self, line: RecordLine) -> bool:
         """Whether a page that shows what was entered alone, and no list of records, has something new to press that does not do something

@@ -292,25 +292,3 @@ async def test_a_row_says_that_it_is_not_kept_in_other_ways_than_by_text(page, c
 async def test_the_group_of_a_row_can_say_that_it_is_not_kept(page, html):
     assert await _find(page, f"<h2>Boats</h2>{html.replace('GROUP', 'North')}")
     assert await _find(page, f"<h2>Boats</h2>{html.replace('GROUP', 'Rejected')}") is None
-
-
-FORM = "<h2>New boat</h2><form method=post><label>Boat name <input name=name></label><button>Create boat</button></form>"
-
-
-@pytest.mark.parametrize(
-    ("link", "found"),
-    [
-        ("<a class=btn role=button href='/boats/new'>Create boat</a>", True),  # the next one
-        ("<a class=btn role=button href='/boats/new#form'>Create boat</a>", True),
-        ("<a class=btn role=button href='/boats/new?step=2'>Create boat</a>", False),
-        ("<a class=btn role=button href='/boats/make'>Create boat</a>", False),
-        ("<a class=btn role=button href='/boats/new'>Confirm</a>", False),
-        ("<form method=post action='/boats/new'><button>Create boat</button></form>", False),
-        ("<button type=button onclick=\"fetch('/boats/new')\">Create boat</button>", False),
-    ],
-)
-async def test_a_link_back_to_the_form_makes_the_next_record(page, link, found):
-    assert (
-        bool(await _find(page, f"{link}{_table('Skua|Ada', 'Adaman|Lovelace')}", typed=BOTH, form=FORM))
-        is found
-    )
