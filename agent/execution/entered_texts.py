@@ -20,6 +20,7 @@ from agent.dangers.press_surroundings import agrees
 from agent.execution.asked_addresses import AskedAddress
 from agent.negations import is_failure, is_negated
 from agent.page.errors import PageError, PageGone
+from agent.page.page_refusals import read_refusal_signs
 from agent.page.page_writes import watch_writes
 from agent.page.record_texts import PageButton, PageField, RecordLine, RecordPage, read_record_page
 from agent.record_words import (
@@ -106,6 +107,8 @@ class EnteredTexts:
     """The address to which the last accepted press led, if it shows the record."""
     _is_asked: bool = True
     """Whether the page before the press has the values of the address that was opened: else it may be about another thing."""
+    _alerts: set[str] = field(default_factory=set)
+    """What the pages before the press announced or marked as an error, without digits."""
     _messages: frozenset[str] = frozenset()
     """The messages of that page that say that what was sent is kept, without digits."""
 
@@ -121,6 +124,7 @@ class EnteredTexts:
             self._offered.add(page.url, shown)
             texts = " ".join((shown.title, *(each.text for each in shown.lines if each.area != "beside")))
             self._is_asked = asked is None or asked.names_all(page.url, texts)
+            self._alerts |= set(map(_without_digits, await _list_alerts(page)))
         self._began = time.monotonic()
         if isinstance(typed, str) and fold(typed):
             self._typed[fold(typed)] = self._list_words_of(step)
@@ -129,8 +133,20 @@ class EnteredTexts:
         """Read the page to which a press led, if the application accepted what it sent."""
         if not self._typed or not self._is_asked or watch_writes(page).accepted_at < self._began:
             return
-        self._messages = frozenset()
-        self._shown = page.url if await self._find(page.url, page, pressed=True) else None
+        self._messages, self._shown = frozenset(), None
+        if not await self._is_denied_by_alert(page):
+            self._shown = page.url if await self._find(page.url, page, pressed=True) else None
+
+    async def _is_denied_by_alert(self, page: Page) -> bool:
+        """Whether a new alert of the page to which the press led denies or doubts something, such as `The boat is not stored`."""
+        try:
+            told = await _list_alerts(page)
+        except PageGone:
+            raise
+        except PageError:
+            return True  # what it announces is not known
+        new = (_cut(each, self._typed) for each in told if _without_digits(each) not in self._alerts)
+        return any(is_negated(each) or is_failure(each) or is_doubted(each) for each in new)
 
     async def are_kept(self, reopen: Reopen) -> bool:
         """Whether the page that showed the record shows it also when the application sends it again."""
@@ -442,6 +458,12 @@ def _is_number(text: str) -> bool:
 
 def _digits(text: str) -> str:
     return re.sub(r"\D", "", _NO_CENTS.sub("", text.strip(" \u00a0$\u20ac\u00a3\u20b9%+-")))
+
+
+async def _list_alerts(page: Page) -> list[str]:
+    """Return what a page announces (`role=alert`) or marks as an error or a warning. Raises `PageError`."""
+    signs = await read_refusal_signs(page)
+    return [fold(each.text) for each in signs.messages if each.live or each.wrong or each.warning]
 
 
 def _list_said(lines: Iterable[RecordLine]) -> frozenset[str]:

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from agent.dangers.danger_words import speaks_of_agreeing
 from agent.dangers.press_surroundings import PressSurroundings, agrees, find_harm_around
+from agent.healing.control_markup import does_by_markup
 from kb_schema.determiners import DETERMINERS
 from kb_schema.text_similarity import words
 
@@ -62,9 +63,12 @@ def is_called_closing(name: str) -> bool:
 def only_closes(name: str, called: str, around: PressSurroundings) -> bool:
     """Return whether a control with the name of closing does nothing else. `called`: the name of the dialog around it.
 
-    It sends no form, no harm is told around it, and the dialog does not use its word for something else.
+    It sends no form, nothing in its markup sends something or names a deed, a person reads no other words on it, no harm is told around
+    it, and the dialog does not use its word for something else.
     """
     if not is_called_closing(name) or around.method.casefold() not in ("", "dialog", "get"):
+        return False
+    if does_by_markup(around, _CLOSING):
         return False
     said = "\n".join((called, around.heading, around.dialog or around.layers))
     verb = " ".join(words(name))

@@ -11,15 +11,14 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
-from agent.dangers.danger_rules import find_danger_in_marks
 from agent.dangers.danger_words import (
-    find_danger_in_code,
     find_harm_in_words,
     greets,
     remove_program_news,
     tells_of_anything_done,
 )
 from agent.dangers.press_surroundings import PressSurroundings, find_harm_around
+from agent.healing.control_markup import does_by_markup
 from agent.locators.page_index import IndexedElement, PageIndex, RegionKind
 from kb_schema.text_similarity import words
 
@@ -32,10 +31,6 @@ _INFORMING = frozenset({
     "release notes", "see what s new", "support", "what s new",
 })  # fmt: skip
 """Names of links that tell more. Any other link can be another way."""
-_SENDS = re.compile(r"fetch|xmlhttp|beacon|submit|location|ajax|axios|post|socket|open\s*\(", re.IGNORECASE)
-"""Code of an attribute that may send something."""
-_SCRIPTED = ("hx", "ic", "up", "wire", "phx", "ping")
-"""How attributes begin by which libraries send something on a press."""
 _BACK = frozenset({"back", "previous", "read again", "show again", "start again", "start over"})
 _NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight")
 _PAGE = re.compile(rf"\b(\d{{1,2}}|{'|'.join(_NUMBERS)}) ?(?:/|of|von|de|sur|di|van|av|af|z|из) ?(\d{{1,2}}|{'|'.join(_NUMBERS)})\b", re.IGNORECASE)  # fmt: skip
@@ -122,25 +117,11 @@ def does_more(around: PressSurroundings) -> bool:
     """Whether what is around a control that goes on says that it does more: it sends something, or its title or description tells of it, or
     its dialog has fields, hidden ones too.
     """
-    marks = dict(line.split("\t", 1) for line in around.marks.splitlines() if "\t" in line)
     said = f"{around.title} {around.described}"
-    sends = around.method.casefold() not in ("", "dialog") or find_danger_in_marks(marks) is not None
-    sends = sends or any(_does_by_mark(name, value) for name, value in marks.items())
+    sends = around.method.casefold() not in ("", "dialog") or does_by_markup(around, ADVANCING)
     without_news = replace(around, dialog=remove_program_news(around.dialog))
     harms = find_harm_in_words(said) is not None or find_harm_around("", without_news) is not None
     return sends or harms or bool(around.fields) or not _only_tells(said)
-
-
-def _does_by_mark(name: str, value: str) -> bool:
-    """Whether an attribute that scripts read says of a button more than that it goes on."""
-    if not name.startswith("data-"):
-        return (
-            name.startswith(_SCRIPTED)
-            or find_danger_in_code(value) is not None
-            or _SENDS.search(value) is not None
-        )
-    said = (name.removeprefix("data-"), value)
-    return value.startswith(("/", "http", "{")) or any(find_harm_in_words(each) is not None for each in said)
 
 
 def _only_tells(text: str) -> bool:

@@ -123,6 +123,24 @@ KEPT_BY_BROWSER = _leads_to(
 LONGER = _leads_to("/boats", "<h2>Boats</h2><p>TOLD</p>".replace("TOLD", "Skuana South 12345"))
 
 
+def _announces(message: str) -> Callable[[list[str]], Callable[[Asked], Answered]]:
+    """Makes a site that lists what was entered, and announces a message above it: once."""
+
+    def make(boats: list[str]) -> Callable[[Asked], Answered]:
+        told: list[str] = []
+
+        def answer(asked: Asked) -> Answered:
+            if asked.method == "POST":
+                boats.append(" ".join(asked.form.values()))
+                told[:] = [f"<p role=alert>{message}</p>"]
+                return Answered(location="/boats", status=303)
+            return Answered(FORM if asked.path == "/add" else (told.pop() if told else "") + _list(boats))
+
+        return answer
+
+    return make
+
+
 def _below_settings(message: str, *, stays: bool) -> Callable[[list[str]], Callable[[Asked], Answered]]:
     """Makes a site that stores what was entered in a list below another heading, and tells a message: once, or from then on."""
 
@@ -159,6 +177,9 @@ def _below_settings(message: str, *, stays: bool) -> Callable[[list[str]], Calla
         (_ignores, [], RunStatus.UNVERIFIED),
         (_ignores, ["Skua North 9"], RunStatus.UNVERIFIED),  # the same name was there before
         (_says_once, [], RunStatus.UNVERIFIED),
+        (_announces("The boat was added."), [], RunStatus.SUCCESS),
+        (_announces("The boat is not stored"), [], RunStatus.UNVERIFIED),
+        (_announces("It could not be stored."), [], RunStatus.UNVERIFIED),
         (_below_settings("Successful creation.", stays=False), [], RunStatus.SUCCESS),
         (_below_settings("Created by Ada", stays=True), [], RunStatus.UNVERIFIED),  # no message of the press
         (_below_settings("It was not saved.", stays=False), [], RunStatus.UNVERIFIED),

@@ -63,7 +63,9 @@ class ReadRequests:
         """Return whether a request only reads. `on_load`: opening an address sends it, or a link to another, not the use of a control."""
         folded = {name.casefold(): value for name, value in (headers or {}).items()}
         reads = self._is_named(SentRequest(method, url, body, folded)) or (
-            method == "POST" and (is_graphql_query(body) or self._is_recognised(url, body, on_load=on_load))
+            method == "POST"
+            and find_danger_in_address(url) is None
+            and (is_graphql_query(body) or self._is_recognised(url, body, on_load=on_load))
         )
         if reads and len(self.sent) < _MOST_TOLD:
             self.sent.append(f"{method} {path_of(url)}"[:500])
@@ -78,7 +80,7 @@ class ReadRequests:
 
     def _is_recognised(self, url: str, body: str, *, on_load: bool) -> bool:
         last = path_of(url).partition("?")[0].rstrip("/").rpartition("/")[2].rpartition(":")[2].lstrip("_")
-        if not _says_that_it_reads(last) or find_danger_in_address(url) is not None or not _is_json(body):
+        if not _says_that_it_reads(last) or not _is_json(body):
             return False
         place = build_place_path(url)
         if on_load:

@@ -244,6 +244,12 @@ async def test_a_dialog_with_a_hidden_field_is_left(page: Page, field: str) -> N
         "<form method=post action=/boats/7/state><p>The boat Heron.</p><button>Hide</button></form>",
         "<p>The boat Heron.</p><button title='Delete all boats'>\u00d7</button>",
         "<p>The boat Heron.</p><a href=/boats/7/delete>Close</a>",
+        "<p>A note</p><button onclick=\"fetch('/x', {method: 'POST'})\">Close</button>",
+        "<p>A note</p><button onclick=\"document.querySelector('#f').submit()\">Close</button>",
+        "<p>A note</p><button hx-post=/x>Close</button>",
+        "<p>A note</p><button data-action=wipe_all>Close</button>",
+        "<p>A note</p><button aria-label=Close>Sink the boat</button>",
+        "<p>Hello and welcome</p><button aria-label=OK>Make her an admin</button>",
     ],
 )
 async def test_a_control_with_the_name_of_closing_is_left_where_it_may_do_something(
@@ -267,6 +273,10 @@ async def test_a_control_with_the_name_of_closing_is_left_where_it_may_do_someth
         ("<p>Close this message to go on.</p><button>Close</button>", "Close"),
         ("<form method=dialog><p>The harbour is open.</p><button>Dismiss</button></form>", "Dismiss"),
         ("<p>Sale. You can cancel at any time.</p><button>\u00d7</button>", "\u00d7"),
+        (
+            "<p>Sale.</p><button aria-label=Close data-bs-dismiss=modal onclick='closeModal()'>\u00d7</button>",
+            "\u00d7",
+        ),
     ],
 )
 async def test_a_dialog_is_closed_by_its_own_control(page: Page, step: str, closer: str) -> None:

@@ -43,6 +43,18 @@ def test_what_goes_to_another_website_or_names_a_deed_does_not_read(
     assert not _are_read("POST", url, body, headers)
 
 
+@pytest.mark.parametrize(
+    ("url", "reads"),
+    [
+        ("http://127.0.0.1/graphql", True),
+        ("http://127.0.0.1/account/delete", False),
+        ("http://127.0.0.1/graphql?op=DeleteBoat", False),
+    ],
+)
+def test_a_graphql_query_reads_unless_its_address_names_a_deed(url: str, reads: bool) -> None:
+    assert _are_read("POST", url, '{"query": "{me}"}') is reads
+
+
 def test_another_host_of_the_website_is_one_of_it() -> None:
     reads = ReadRequests(("/api/*/views",), ("https://www.harbour.example",))
     assert reads.are_read("POST", "https://api.harbour.example/api/3/views", "{}", on_load=False)
