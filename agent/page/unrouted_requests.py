@@ -1,5 +1,5 @@
 """Takes from pages by what they send requests that Playwright's routes do not see: shared workers, `fetchLater`, `WebSocketStream`, `WebTransport`,
-worklets, and what is sent while a page is being left (beacons).
+worklets, rules that load links ahead of time, and what is sent while a page is being left (beacons).
 
 Pages do without them: Chrome on Android has no shared workers, other browsers have no `WebSocketStream`.
 """

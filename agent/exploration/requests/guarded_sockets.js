@@ -1,6 +1,7 @@
 // WebSockets of the page that ask before they connect and before they send (`websocket_guard.py`).
 //
-// Runs before the page's own scripts. The browser's own sockets are in no object that the page can reach.
+// Runs before the page's own scripts. The browser's own sockets are in no object that the page can reach. What they tell is passed on by
+// timers: while an event of theirs is heard, `window.event` has them.
 (() => {
   "use strict";
   const NativeSocket = window.WebSocket;
@@ -35,6 +36,7 @@
   const fromCode = String.fromCharCode;
   const { defineProperty } = Object;
   const soon = queueMicrotask.bind(window);
+  const later = setTimeout.bind(window);
   const asked = new Map(); // number of a question -> what its answer does
   const [take, keep, forget] = ["get", "set", "delete"].map((name) => method(Map, name));
   const LONGEST = 4000; // characters of a message that are told (`websocket_guard.py`)
@@ -133,16 +135,22 @@
       }
       this.#socket = socket;
       setBinaryType(socket, this.#type);
-      listen(socket, "open", () => {
-        if (this.#state !== CONNECTING) return;
-        this.#state = OPEN;
-        dispatch(this, new NativeEvent("open"));
-      });
+      listen(socket, "open", () => later(() => this.#opened()));
       listen(socket, "message", (event) => {
-        if (this.#state === OPEN) dispatch(this, new NativeMessage("message", { __proto__: null, data: readData(event), origin: readOrigin(event) }));
+        const told = { __proto__: null, data: readData(event), origin: readOrigin(event) };
+        later(() => this.#state === OPEN && dispatch(this, new NativeMessage("message", told)));
       });
-      listen(socket, "error", () => dispatch(this, new NativeEvent("error")));
-      listen(socket, "close", (event) => this.#end(readCode(event), readReason(event), readClean(event), false));
+      listen(socket, "error", () => later(() => dispatch(this, new NativeEvent("error"))));
+      listen(socket, "close", (event) => {
+        const [code, reason, wasClean] = [readCode(event), readReason(event), readClean(event)];
+        later(() => this.#end(code, reason, wasClean, false));
+      });
+    }
+
+    #opened() {
+      if (this.#state !== CONNECTING) return;
+      this.#state = OPEN;
+      dispatch(this, new NativeEvent("open"));
     }
 
     #end(code, reason, wasClean, failed) {

@@ -14,8 +14,6 @@ import re
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cache
-from pathlib import Path
 
 from playwright.async_api import BrowserContext, Page, Request, Route
 from playwright.async_api import Error as DriverError
@@ -24,10 +22,10 @@ from agent.dangers.danger_rules import judge_request
 from agent.exploration.requests.load_requests import LoadRequests, digest_request
 from agent.exploration.requests.read_requests import ReadRequests
 from agent.exploration.requests.robots_permissions import DISALLOWED
+from agent.exploration.requests.unseen_requests import prevent_unseen
 from agent.exploration.requests.websocket_guard import WebSocketGuard
 from agent.page.page_requests import is_page_document
 from agent.page.redirect_guard import ONCE_MORE, NewWindows, OutgoingRequest, RedirectGuard, read_content
-from agent.page.unrouted_requests import remove_unrouted
 from kb_schema.url_patterns import origin_of, path_of
 
 _LOOKING = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -48,12 +46,6 @@ SOCKETS = "WebSocket"
 """The `--allow` name that permits pages to send over WebSockets."""
 ISOLATED = "nothing is sent from a page on which a control is pressed to see what it asks"
 _EVERYTHING = "**/*"
-
-
-@cache
-def _unseen() -> str:
-    """Return the script that prevents requests which routes do not see."""
-    return (Path(__file__).parent / "unseen.js").read_text(encoding="utf-8")
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,8 +150,7 @@ class RequestGuard:
     async def install(self, context: BrowserContext) -> None:
         """Intercept all requests of the context, and add the script to every page before its own scripts."""
         self._context = context
-        await remove_unrouted(context)
-        await context.add_init_script(_unseen())
+        await prevent_unseen(context)
         sockets = WebSocketGuard(self._may_connect, self._may_say, lambda: self.using, self._said)
         await sockets.install(context)
         self._detours = RedirectGuard(

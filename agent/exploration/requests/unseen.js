@@ -1,6 +1,5 @@
-// What no guard would see: what a page loads ahead of time. (Shared workers, worklets, and what is sent while the page
-// is being left: `agent/page/unrouted.js`.) Runs before the page's own scripts, in every frame: nothing of it is sent.
-// Nor does a page open windows by itself, as browsers do not let it.
+// What no guard would see: windows and downloads that a page begins by itself. (Shared workers, worklets, what is loaded ahead of time, and what
+// is sent while the page is being left: `agent/page/unrouted.js`.) Runs before the page's own scripts, in every frame: nothing of it is sent.
 
 (() => {
   // The document of such a window is not requested, so nothing else keeps it from loading (`agent/page/window_documents.py`).
@@ -10,20 +9,6 @@
   for (const name of ["RTCPeerConnection", "webkitRTCPeerConnection", "PaymentRequest"]) delete window[name];
   for (const name of ["joinAdInterestGroup", "leaveAdInterestGroup", "updateAdInterestGroups", "runAdAuction", "clearOriginJoinedAdInterestGroups"])
     delete Navigator.prototype[name];
-
-  // Rules by which a browser loads links ahead of time go before they are read.
-  const RULES = /^\s*speculationrules\s*$/i;
-  const forget = (node) => node.localName === "script" && RULES.test(node.type) && node.remove();
-  const seen = (records) => {
-    for (const { target, addedNodes } of records) {
-      forget(target);
-      for (const node of addedNodes) {
-        forget(node);
-        if (node.firstElementChild) node.querySelectorAll("script").forEach(forget);
-      }
-    }
-  };
-  new MutationObserver(seen).observe(document, { childList: true, subtree: true });
 
   // A window that a page opens by itself, by its script, a link or a form. What is not prevented here requests no
   // document (`agent/page/window_documents.py`). Yet names are looked up among the frames that are there, and by what the page cannot replace.
@@ -76,11 +61,16 @@
   const isAsked = () => now() - pressedAt < 5000; // as long as browsers take a press for a reason
   const OPENERS = /^(?:a|area|form)$/;
   const LINKS = /^(?:a|area)$/;
+  const LOCAL = /^\s*(?:blob|data):/i;
   const opens = (element, kinds) => matches(kinds, read(localName, element) ?? "") && isNew(targetOf(element));
-  /** Whether a click on a node follows a link to a new window: one that it is, or that it is in, also out of a shadow tree. */
-  const clicksOpen = (node) => {
-    if (isAsked()) return false;
-    for (let each = node; each; each = read(parentOf, each) ?? read(hostOf, each)) if (opens(each, LINKS)) return true;
+  /** Whether a page may not click an element by itself: a link to a new window, or one to a file, whose redirects nobody sees. */
+  const isOwn = (element) => {
+    if (!matches(LINKS, read(localName, element) ?? "")) return false;
+    if (attributeOf(element, "download") !== null && !matches(LOCAL, attributeOf(element, "href") ?? "")) return true;
+    return !isAsked() && opens(element, LINKS);
+  };
+  const clicksOwn = (node) => {
+    for (let each = node; each; each = read(parentOf, each) ?? read(hostOf, each)) if (isOwn(each)) return true;
     return false;
   };
 
@@ -89,18 +79,18 @@
     return isAsked() || !isNew(name) ? openWindow(this, url, name, ...more) : null;
   };
   HTMLElement.prototype.click = function () {
-    if (!clicksOpen(this)) click(this);
+    if (!clicksOwn(this)) click(this);
   };
   EventTarget.prototype.dispatchEvent = function (event) {
-    return read(eventType, event) === "click" && clicksOpen(this) ? true : dispatchEvent(this, event);
+    return read(eventType, event) === "click" && clicksOwn(this) ? true : dispatchEvent(this, event);
   };
   HTMLFormElement.prototype.submit = function () {
     if (isAsked() || !opens(this, OPENERS)) submit(this);
   };
   const unfollowed = (event) => {
-    if (event.isTrusted || isAsked()) return;
+    if (event.isTrusted) return;
     const path = composedPath(event);
-    for (let at = 0; at < path.length; at += 1) if (opens(path[at], LINKS)) prevent(event);
+    for (let at = 0; at < path.length; at += 1) if (isOwn(path[at])) prevent(event);
   };
   window.addEventListener("click", unfollowed, true);
   const unsent = (event) => {

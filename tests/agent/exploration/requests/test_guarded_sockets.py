@@ -46,6 +46,14 @@ CALLED = """(said) => new Promise((done) => {
   socket.onclose = () => done(socket.readyState);
 })"""
 
+BEHIND = """() => new Promise((done) => {
+  const reached = [], socket = new WebSocket("/socket");
+  const look = () => queueMicrotask(() => window.event && reached.push(Object.prototype.toString.call(window.event.target)));
+  for (const kind of ["open", "message", "close"]) socket.addEventListener(kind, look);
+  socket.addEventListener("open", () => socket.close(1000));
+  socket.addEventListener("close", () => setTimeout(() => done(reached), 100));
+})"""
+
 
 @pytest.fixture(scope="module")
 def trap() -> Iterator[TrapSite]:
@@ -74,6 +82,10 @@ async def test_a_socket_is_as_the_browsers_own(page: Page) -> None:
 
 async def test_no_frame_of_a_page_has_a_socket_that_does_not_ask(page: Page) -> None:
     assert await page.evaluate(INNER) == [False, False]
+
+
+async def test_no_event_leads_to_the_browsers_own_socket(page: Page) -> None:
+    assert await page.evaluate(BEHIND) == []
 
 
 async def test_a_page_that_floods_its_socket_is_answered_and_nothing_is_sent(

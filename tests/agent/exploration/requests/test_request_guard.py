@@ -65,14 +65,21 @@ async def test_a_graphql_query_is_a_question_and_a_mutation_is_none(
     await page.context.close()
 
 
-async def test_nothing_is_sent_by_a_page_that_is_left(browser: Browser, site: SmallSite) -> None:
+LEAVING = """addEventListener('pagehide', () => { new Image().src = '/bye'; navigator.sendBeacon('/bye', 'x');
+let n = 0; fetch('/bye', {method: 'POST', get keepalive() { return n++ > 0 }}) }, true)"""
+ANEW = "document.open(); document.write('x'); document.close();"
+WRITTEN = f"document.write(`<script>{LEAVING}</${{''}}script>`); document.close()"
+
+
+@pytest.mark.parametrize("leaving", [LEAVING, ANEW + LEAVING, WRITTEN])
+async def test_nothing_is_sent_by_a_page_that_is_left(
+    browser: Browser, site: SmallSite, leaving: str
+) -> None:
     page, _ = await guarded(browser, site)
-    await page.evaluate(
-        "addEventListener('pagehide', () => { navigator.sendBeacon('/bye', 'x'); fetch('/bye', {method: 'POST', keepalive: true}) })"
-    )
+    await page.evaluate(f"() => {{ {leaving} }}")
     await page.goto(f"{site.url}/next")
     await page.context.close()
-    assert site.asked["POST /bye"] == 0
+    assert site.asked["POST /bye"] == site.asked["GET /bye"] == 0
 
 
 async def test_a_file_may_be_called_as_it_likes_and_an_image_that_deletes_is_no_file(

@@ -10,7 +10,7 @@ from playwright.async_api import Browser
 from agent.exploration.requests.request_guard import RequestGuard
 from agent.exploration.tab.exploration_context import open_context
 from agent.exploration.tab.exploration_tab import ExplorationTab
-from tests.agent.exploration.small_site import html, small_site
+from tests.agent.exploration.small_site import Answer, html, small_site
 
 DELETES = "/account/delete"
 CLICK = "new MouseEvent('click', {bubbles: true, cancelable: true, composed: true})"
@@ -61,13 +61,30 @@ BY_THEMSELVES = {
     ),
 }  # fmt: skip
 
+AHEAD = f"{{prefetch: [{{source: 'list', urls: ['{DELETES}'], eagerness: 'immediate'}}]}}"
+RULES = "const r = document.createElement('script'); r.type = 'speculationrules'; r.textContent = JSON.stringify(AHEAD);".replace(
+    "AHEAD", AHEAD
+)
+BEFORE_ROUTES = {
+    "rules of a shadow tree": f"<div id=h></div><script>const t = h.attachShadow({{mode: 'closed'}}); {RULES} t.append(r)</script>",
+    "rules of a tree that is moved": f"<div id=h></div><script>const d = document.createElement('div'), t = d.attachShadow({{mode: 'open'}}); {RULES} t.append(r); h.append(d)</script>",
+    "rules of a declared tree": (
+        '<div><template shadowrootmode=open><script type=speculationrules>{"prefetch": [{"source": "list", "urls": ["'
+        f'{DELETES}"], "eagerness": "immediate"}}]}}</script></template></div>'
+    ),
+    "a download that is sent on": "<a id=a download=x href=/moved>x</a><script>a.click()</script>",
+    "a download of a link in no document": "<script>const a = document.createElement('a'); a.download = 'x'; a.href = '/moved'; a.click()</script>",
+    "a download by an event": f"<a id=a download=x href=/moved><i id=i>x</i></a><script>i.dispatchEvent({CLICK})</script>",
+}  # fmt: skip
+BY_THEMSELVES |= BEFORE_ROUTES
+
 
 @pytest.mark.parametrize("way", BY_THEMSELVES)
 async def test_a_window_that_a_page_opens_by_itself_sends_nothing_that_nobody_judged(
     browser: Browser, way: str
 ) -> None:
     with small_site({"/": html("Start", BY_THEMSELVES[way]), "*": html("Any", "any")}) as site:
-        site.pages["/sends"] = SENDS
+        site.pages |= {"/sends": SENDS, "/moved": Answer(status=302, headers={"Location": DELETES})}
         guard = RequestGuard((site.url,))
         async with open_context(browser, None, guard) as context:
             tab = ExplorationTab(context, guard, 20.0)
