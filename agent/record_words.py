@@ -21,6 +21,8 @@ _STEP = re.compile(
 """`Step 2 of 3`; none is `0 of 3 selected`, which stands above lists."""
 _CROSSES = re.compile("[\u2717\u2718\u274c\u26d4\U0001f6ab]")
 """Signs that are drawn for what was refused."""
+_NOTHING = re.compile("(?:0|[-\u2013\u2014\u2717\u2718\u274c]|)")
+"""What a cell says if there is nothing of what its column is about."""
 _SENTENCE = re.compile(r"[.!?\u2026;]+(?:\s+|$)|\n")
 _NAMED = re.compile(r"#[1-9]\d*")
 """The number of a record."""
@@ -63,6 +65,17 @@ def is_doubted(text: str) -> bool:
     said = _list_words(text)
     doubts = _list("rejections") | _list("unfinished") | list_deed_negations()
     return is_failure(text) or not doubts.isdisjoint(said) or _CROSSES.search(text) is not None
+
+
+def denies_by_value(column: str, value: str) -> bool:
+    """Return whether a cell says that what its row shows is not kept: `Rejected: Yes`, `Rejected on: 1 December`, `Stored: No`.
+
+    `value`: "" if the cell is empty.
+    """
+    is_no = _NOTHING.fullmatch(value.strip()) is not None or is_negated(value)
+    if is_doubted(column):
+        return not is_no
+    return is_no and not _list("successes").isdisjoint(_list_words(column))
 
 
 def is_no_heading(text: str) -> bool:

@@ -26,6 +26,7 @@ from agent.page.record_texts import PageButton, PageField, RecordLine, RecordPag
 from agent.record_words import (
     asks_by_hand,
     asks_for_more,
+    denies_by_value,
     find_report_words,
     is_another_deed,
     is_doubted,
@@ -105,8 +106,10 @@ class EnteredTexts:
     _began: float = 0.0
     _shown: str | None = None
     """The address to which the last accepted press led, if it shows the record."""
+    _asked: AskedAddress | None = None
+    """The address that was opened."""
     _is_asked: bool = True
-    """Whether the page before the press has the values of the address that was opened: else it may be about another thing."""
+    """Whether the page before the press has the values of that address: else it may be about another thing."""
     _alerts: set[str] = field(default_factory=set)
     """What the pages before the press announced or marked as an error, without digits."""
     _messages: frozenset[str] = frozenset()
@@ -122,8 +125,10 @@ class EnteredTexts:
             shown = await read_record_page(page, ())
             self._seen[page.url] = shown.lines
             self._offered.add(page.url, shown)
-            texts = " ".join((shown.title, *(each.text for each in shown.lines if each.area != "beside")))
-            self._is_asked = asked is None or asked.names_all(page.url, texts)
+            lines = [each for each in shown.lines if each.area != "beside"]
+            names = (shown.title, *(each.text for each in lines if each.heading))
+            said = (each.text for each in lines)
+            self._asked, self._is_asked = asked, asked is None or asked.names_all(page.url, names, said)
             self._alerts |= set(map(_without_digits, await _list_alerts(page)))
         self._began = time.monotonic()
         if isinstance(typed, str) and fold(typed):
@@ -134,8 +139,16 @@ class EnteredTexts:
         if not self._typed or not self._is_asked or watch_writes(page).accepted_at < self._began:
             return
         self._messages, self._shown = frozenset(), None
-        if not await self._is_denied_by_alert(page):
+        if not self._was_for_other_thing(page) and not await self._is_denied_by_alert(page):
             self._shown = page.url if await self._find(page.url, page, pressed=True) else None
+
+    def _was_for_other_thing(self, page: Page) -> bool:
+        """Whether what the press sent, or the page that it led to, is about another thing than the address that was opened."""
+        asked = self._asked
+        sent = (each.url for each in watch_writes(page).writes if not each.refused)
+        return asked is not None and any(
+            asked.find_other_thing(each, sent=True) for each in (*sent, page.url)
+        )
 
     async def _is_denied_by_alert(self, page: Page) -> bool:
         """Whether a new alert of the page to which the press led denies or doubts something, such as `The boat is not stored`."""
@@ -222,6 +235,8 @@ class RecordSearch:
         """Return the texts by which the page shows the record; None: it shows none, or there is doubt."""
         if not self.typed or self.page.carried or self._goes_on() or self._is_denied_elsewhere():
             return None
+        if any(map(is_no_heading, self.page.chosen)):
+            return None
         for line in self.page.lines:
             own = self._list_own(line)
             if (
@@ -229,6 +244,7 @@ class RecordSearch:
                 and self._is_record(line)
                 and self._has_others(line, own)
                 and not self._is_asked_beside(line)
+                and not self._is_denied_around(line)
             ):
                 return own
         return None
@@ -315,6 +331,21 @@ class RecordSearch:
         return any(
             any(stands_in(each, fold(line.text)) for each in self._long) and self._denies(line.text)
             for line in self.page.lines
+        )
+
+    def _is_denied_around(self, line: RecordLine) -> bool:
+        """Whether the cells of its row deny it by the names of their columns, or a new line outside of rows denies or doubts something:
+        `This boat was not added`, `Status: Rejected` on its own page, `1 of 2 boats could not be stored` below a list.
+        """
+        if any(denies_by_value(column, value) for column, value in line.cells):
+            return True
+        return any(
+            (is_failure(said) or is_doubted(said))
+            and fold(each.text) not in self.offered.lines
+            and each.area != "beside"
+            and len(each.plain) <= _LONGEST_MESSAGE
+            for each in self.page.lines
+            if not each.rows and (said := self._without_typed(each.plain))
         )
 
     def _denies(self, text: str) -> bool:

@@ -23,7 +23,7 @@ class RecordLine(Model):
     """report: where a page tells what happened (logs, messages, fields of searches); beside: what frames the content."""
     heading: bool
     rows: tuple[int, ...] = ()
-    """Parts around it that repeat, by numbers, the innermost first."""
+    """Parts around it that repeat, by numbers, the innermost first; not the rows of a table of labels and values."""
     row: int = -1
     """That of them which is its row, item or card; -1: it stands in none."""
     near: str = ""
@@ -37,6 +37,8 @@ class RecordLine(Model):
     column: str = ""
     columns: bool = False
     """Whether it stands in a table that names its columns."""
+    cells: tuple[tuple[str, str], ...] = ()
+    """The cells of its row in such a table, with the names of their columns; of a box `yes` or `no`."""
     unseen: bool = False
 
 
@@ -97,6 +99,8 @@ class RecordPage(Model):
     fields: tuple[PageField, ...] = ()
     ways: tuple[str, ...] = ()
     """The addresses to which its links lead."""
+    chosen: tuple[str, ...] = ()
+    """What is chosen of what there is to be shown: the selected tab, the current link of a menu, the options of a search."""
     carried: bool = False
     """Whether a hidden field has a typed text as its value: it is carried along to be sent."""
 

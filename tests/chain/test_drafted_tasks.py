@@ -291,6 +291,48 @@ IN_HARBOR = Task.model_validate(
 )
 
 
+@pytest.mark.parametrize("leads_to", ["/harbors/kiel-north/add", "/harbors/north-kiel/add"])
+async def test_a_thing_with_a_longer_name_is_another_one(browser: Browser, tmp_path: Any, leads_to: str):
+    def answer(asked: Asked) -> Answered:
+        if asked.path.startswith("/harbors/kiel/"):
+            return Answered(location=leads_to, status=302)
+        return Answered(FORM)
+
+    with running_site(answer) as site:
+        async with visiting(browser, site, tmp_path) as session:
+            session.knowledge.know(IN_HARBOR)
+            result = await TaskRunner(session).run_task("add_boat", {"harbor": "kiel", "name": "Skua"})
+    assert (result.status, site.writes) == (RunStatus.FAILURE, [])
+
+
+@pytest.mark.parametrize(
+    ("sends_to", "leads_to", "status"),
+    [
+        ("/harbors/kiel/boats", "/harbors/kiel/boats", RunStatus.SUCCESS),
+        ("/boats", "/boats", RunStatus.SUCCESS),
+        ("/harbors/bremen/boats", "/boats", RunStatus.UNVERIFIED),
+        ("/boats", "/harbors/bremen/boats", RunStatus.UNVERIFIED),
+    ],
+)
+async def test_what_is_sent_to_another_thing_is_no_success(
+    browser: Browser, tmp_path: Any, sends_to: str, leads_to: str, status: RunStatus
+):
+    boats: list[str] = []
+
+    def answer(asked: Asked) -> Answered:
+        if asked.method == "POST":
+            boats.append(asked.form["name"])
+            return Answered(location=leads_to, status=303)
+        form = FORM.replace("<form", f"<form action={sends_to}")
+        return Answered(form if asked.path.endswith("/add") else _list(boats))
+
+    with running_site(answer) as site:
+        async with visiting(browser, site, tmp_path) as session:
+            session.knowledge.know(IN_HARBOR)
+            result = await TaskRunner(session).run_task("add_boat", {"harbor": "kiel", "name": "Skua"})
+    assert (result.status, boats) == (status, ["Skua"])
+
+
 @pytest.mark.parametrize("leads_to", ["/harbors/bremen/add", "/add"])
 async def test_a_website_that_leads_to_another_thing_than_was_asked_for_is_no_success(
     browser: Browser, tmp_path: Any, leads_to: str

@@ -35,8 +35,16 @@ function recordTexts(typed) {
   facts.loneLinks = loneLinks(drawn);
   const lines = drawn.map((line) => describeLine(line, wanted, facts));
   const columns = [...document.querySelectorAll("th, [role=columnheader], dt, label")].filter((el) => visible(el, look)).map((el) => drawnText(el, look));
-  return { title: squeeze(document.title), lines, labels: [...columns, ...facts.headings.map((each) => each.text)], ...goingOn(facts), carried: carries(wanted) };
+  return { title: squeeze(document.title), lines, labels: [...columns, ...facts.headings.map((each) => each.text)], ...goingOn(facts), chosen: listChosen(look), carried: carries(wanted) };
 }
+
+const CHOSEN = "[role=tab][aria-selected=true], [aria-current]:not([aria-current=false]), form[method=get] option:checked, select:not(form *) option:checked";
+
+/** What a person chose of what the page can show. */
+const listChosen = (look) =>
+  drawnRoots().flatMap((root) => [...root.querySelectorAll(CHOSEN)])
+    .filter((el) => !closestFlat(el, isRow) && visible(el.closest("select") || el, look))
+    .map((el) => squeeze(tagOf(el) === "option" ? el.textContent : drawnText(el, look) || nameOf(el, look)).slice(0, LEAD_LENGTH)).filter(Boolean);
 
 /** Runs of pieces that one block lays out: `{block, pieces}`. */
 function linesBelow(start, look) {
@@ -87,7 +95,7 @@ function describeLine({ block, pieces }, wanted, facts) {
   const sought = wanted.some((each) => folded.includes(each) || (NUMBER.test(each) && folded.replace(NO_DIGIT, "").includes(each.replace(NO_DIGIT, ""))));
   const heading = closestFlat(block, (node) => node.matches(HEADINGS));
   const said = { text, plain: plainly(plain.join("")), links: [...links.values()].map(plainly), area: areaOf(pieces, facts), heading: Boolean(heading) };
-  if (!sought) return { ...said, row: -1, rows: repeatedAround(block, facts), names: [], nearest: [], top: "", near: "", column: "", columns: false, unseen: false };
+  if (!sought) return { ...said, row: -1, rows: repeatedAround(block, facts), names: [], nearest: [], top: "", near: "", column: "", columns: false, cells: [], unseen: false };
   const row = recordRow(block);
   return {
     ...said,
@@ -97,13 +105,34 @@ function describeLine({ block, pieces }, wanted, facts) {
     ...namesAbove(block, row, heading, facts),
     column: columnAbove(block, facts),
     columns: columnsOf(block, facts).length > 0,
+    cells: row ? cellsOf(row, facts.look) : [],
     unseen: pieces.some((piece) => piece.node && piece.text.trim() && whyUnseen(piece.el, () => boxesOf([[piece, 0, piece.text.length]])) !== null),
   };
 }
 
-/** What a row says otherwise than in its text: titles of icons, values of fields that cannot be changed, columns of ticked boxes. */
+/** The cells of a row of a table and the names of their columns. A box says whether it is ticked. */
+function cellsOf(row, look) {
+  const cells = tagOf(row) === "tr" ? [...row.cells] : [...row.children].filter((el) => CELL_ROLES.has(attr(el, "role")));
+  return cells.map((cell) => {
+    const boxes = [...cell.querySelectorAll("input:is([type=checkbox], [type=radio]), [role=checkbox], [role=switch]")].filter((el) => visible(el, look));
+    const isTicked = (el) => (el.matches("input") ? el.checked : attr(el, "aria-checked") === "true");
+    return [columnHeader(cell, look), drawnText(cell, look) || (boxes.length ? (boxes.some(isTicked) ? "yes" : "no") : "")].map((each) => each.slice(0, LEAD_LENGTH));
+  }).filter(([header]) => header);
+}
+
+/** The texts of cells of rows above that reach down to a row. */
+function spanningOf(row, look) {
+  const table = tagOf(row) === "tr" && row.closest("table");
+  const at = table ? [...table.rows].indexOf(row) : 0;
+  const above = table ? [...table.rows].slice(0, at).flatMap((each, n) => [...each.cells].filter((cell) => cell.rowSpan === 0 || n + cell.rowSpan > at)) : [];
+  return above.filter((cell) => visible(cell, look)).map((cell) => drawnText(cell, look));
+}
+
+const DESCRIBING = ["aria-label", "aria-description", "title"];
+
+/** What a row says otherwise than in its text: its own name, titles of icons, values of fields that cannot be changed, columns of ticked boxes. */
 function unwritten(row, { look }) {
-  const said = [];
+  const said = [...spanningOf(row, look), ...DESCRIBING.map((name) => attr(row, name) || "")];
   for (const el of row.querySelectorAll("[title], svg title, input")) {
     if (el.closest(`${PRESSED}, ${LINKS}`)) continue;
     if (tagOf(el) === "title") {
@@ -122,11 +151,20 @@ function groupAbove(row, look) {
   const table = tagOf(row) === "tr" && row.closest("table");
   const before = table ? [...table.rows].slice(0, [...table.rows].indexOf(row)) : precedingOf(row);
   for (const each of before.reverse()) {
-    const isOther = table ? each.cells.length === 1 && row.cells.length > 1 : tagOf(each) === tagOf(row) && isGroupName(each, row);
+    const isOther = table ? row.cells.length > 1 && isGroupRow(each) : tagOf(each) === tagOf(row) && isGroupName(each, row);
     const text = isOther && visible(each, look) ? drawnText(each, look) : "";
     if (text) return text.length <= LEAD_LENGTH ? text : "";
   }
   return "";
+}
+
+/** Whether a row of a table has one cell, or one that says something, and that is emphasised. */
+function isGroupRow(row) {
+  if (row.cells.length === 1) return true;
+  const [said, ...more] = [...row.cells].filter((cell) => squeeze(cell.textContent) || cell.querySelector("input, img, svg, select"));
+  if (!said || more.length) return false;
+  const [only] = said.children;
+  return tagOf(said) === "th" || (said.children.length === 1 && only.matches("b, strong, em, h1, h2, h3, h4, h5, h6") && squeeze(only.textContent) === squeeze(said.textContent));
 }
 
 const precedingOf = (el) => (el.parentElement ? [...el.parentElement.children].slice(0, [...el.parentElement.children].indexOf(el)) : []);
@@ -219,7 +257,7 @@ function hasSeveralLines(el) {
 function repeatedAround(block, facts) {
   const found = [];
   for (let node = block; node && node !== document.body; node = flatParent(node)) {
-    if (isRow(node) || isRepeated(node)) found.push(numberOf(node, facts));
+    if ((isRow(node) && !isLabelled(node)) || isRepeated(node)) found.push(numberOf(node, facts));
   }
   return found;
 }
@@ -258,7 +296,9 @@ function namesAbove(block, row, heading, facts) {
 function leadOf(el, isRow, look) {
   let at = isRow ? el.parentElement : el;
   for (let climbed = 0; at && at !== document.body && climbed < LEAD_LEVELS; climbed += 1, at = at.parentElement) {
-    for (let before = at.previousElementSibling; before; before = before.previousElementSibling) {
+    for (let before = at.previousSibling; before; before = before.previousSibling) {
+      if (before.nodeType === 3 && before.data.trim()) return before.data.trim().length <= LEAD_LENGTH ? squeeze(before.data) : "";
+      if (before.nodeType !== 1) continue;
       const text = before.matches("thead, colgroup, caption, script, style, form, table, ul, ol, dl") ? "" : drawnText(before, look);
       if (text) return text.length <= LEAD_LENGTH ? text : "";
       if (before.matches("form, table, ul, ol, dl")) return "";
