@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import base64
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -22,6 +23,8 @@ Box = tuple[float, float, float, float]
 """Left, top, width and height in CSS pixels of the whole page."""
 TRIES = 3
 """Pictures that are taken until the texts with secrets stay where they are."""
+PAUSE_S = 0.2
+"""Seconds between them."""
 PAINT_S = 10.0
 _SPLIT = 500
 """Characters of an element in whose parts a secret is searched."""
@@ -29,7 +32,26 @@ _LEVELS = 4
 """Elements around a text that are looked at."""
 _AROUND = 2.0
 """CSS pixels around a box that are painted over, too."""
-_STYLES = ("-webkit-text-security", "text-shadow", "filter", "-webkit-box-reflect")
+_STYLES = (
+    "-webkit-text-security",
+    "text-shadow",
+    "filter",
+    "-webkit-box-reflect",
+    "hyphenate-character",
+    "text-emphasis-style",
+)
+_LETTERS = 4
+"""Characters of a box of text that may be a part of a secret, wherever it is laid out."""
+_LINE = 4.0
+"""CSS pixels by which the middles of such boxes on one line may differ."""
+_REUSED = frozenset({"DEFS", "PATTERN", "MARKER", "SYMBOL", "MASK", "CLIPPATH"})
+"""Parts of SVG that are drawn where others name them."""
+_STRING = re.compile(r"\"((?:[^\"\\\\]|\\\\.)*)\"|'((?:[^'\\\\]|\\\\.)*)'")
+_SHADOW_OF_PART = re.compile(
+    r"::(?:highlight|selection|target-text|first-line|first-letter|spelling-error|grammar-error|search-text)\b[^{}]*\{[^{}]*text-shadow\s*:(?!\s*none)",
+    re.IGNORECASE,
+)
+"""Shadows of parts of a text, which no computed style of an element tells."""
 _FIELDS = frozenset({"INPUT", "TEXTAREA", "SELECT"})
 _DRAWN = frozenset({"alt", "placeholder", "value", "label"})
 """Attributes whose values browsers draw."""
@@ -53,8 +75,8 @@ class SecretPlaces:
     """Where a page shows secrets."""
 
     boxes: tuple[Box, ...] = ()
-    displaced: bool = False
-    """Whether a style draws one of them elsewhere, too: a shadow, a reflection."""
+    elsewhere: bool = False
+    """Whether one of them is or may be drawn elsewhere, too: by a shadow, a reflection, a part of SVG that others name, marks of style sheets."""
 
 
 async def take_covered_picture(
@@ -83,11 +105,15 @@ async def take_covered_picture(
         for _ in range(TRIES):
             places = await _find_places(session, secrets)
             picture = await shoot("png" if places.boxes else "jpeg")  # a JPEG keeps some of a box beside it
-            if places != await _find_places(session, secrets):
+            if await _is_moving(session) or places != await _find_places(session, secrets):
+                await asyncio.sleep(PAUSE_S)
                 continue
+            sheets = await _read_style_sheets(session)
+            if places.elsewhere or _draw_secrets(sheets, secrets, shown=bool(places.boxes)):
+                return None
             if not places.boxes:
                 return picture
-            if places.displaced or page.context.browser is None:
+            if page.context.browser is None:
                 return None
             part = clip or await _find_view(session)
             moved = [
@@ -133,6 +159,41 @@ async def _find_places(session: CDPSession, secrets: Secrets) -> SecretPlaces:
     return find_secret_places(snapshot, secrets)
 
 
+async def _is_moving(session: CDPSession) -> bool:
+    """Whether the browser draws what a page showed before above it (a view transition)."""
+    root = (await session.send("DOM.getDocument", {"depth": 1}))["root"]
+    pseudo = (each for child in root.get("children", ()) for each in child.get("pseudoElements", ()))
+    return any(each["pseudoType"].startswith("view-transition") for each in pseudo)
+
+
+async def _read_style_sheets(session: CDPSession) -> list[str]:
+    """Return the texts of all style sheets, also of those that a script made."""
+    found = list[str]()
+    session.on("CSS.styleSheetAdded", lambda told: found.append(told["header"]["styleSheetId"]))
+    try:
+        await session.send("DOM.enable")
+        await session.send("CSS.enable")
+        return [
+            (await session.send("CSS.getStyleSheetText", {"styleSheetId": each}))["text"] for each in found
+        ]
+    finally:
+        await session.send("CSS.disable")
+
+
+def _draw_secrets(sheets: Sequence[str], secrets: Secrets, *, shown: bool) -> bool:
+    """Whether style sheets draw a secret: on the buttons and markers of a scroller, or, where a page shows one, as the shadow of a part of
+    a text.
+    """
+    if shown and any(map(_SHADOW_OF_PART.search, sheets)):
+        return True
+    said = ("".join(_list_strings(each)) for each in sheets if "::scroll-" in each.lower())
+    return any(secrets.redact(each) != each for each in said)
+
+
+def _list_strings(style: str) -> Iterator[str]:
+    return (first or second for first, second in _STRING.findall(style))
+
+
 def find_secret_places(snapshot: Mapping[str, Any], secrets: Secrets) -> SecretPlaces:
     """Return where a page and its frames show secrets, by what `DOMSnapshot.captureSnapshot` says with the styles `_STYLES`.
 
@@ -140,12 +201,12 @@ def find_secret_places(snapshot: Mapping[str, Any], secrets: Secrets) -> SecretP
     """
     strings = snapshot["strings"]
     documents = [_Document(each, strings, secrets) for each in snapshot["documents"]]
-    boxes, displaced = list[Box](), False
+    boxes, elsewhere = list[Box](), False
     for at, document in enumerate(documents):
         found = document.find_nodes()
-        displaced = displaced or any(document.is_displaced(node) for node in found)
+        elsewhere = elsewhere or document.draws_elsewhere(found)
         boxes += _raise(documents, at, found)
-    return SecretPlaces(tuple(dict.fromkeys(boxes)), displaced)
+    return SecretPlaces(tuple(dict.fromkeys(boxes)), elsewhere)
 
 
 def _raise(documents: Sequence[_Document], at: int, nodes: set[int]) -> Iterator[Box]:
@@ -172,6 +233,7 @@ class _Document:
             strings,
             secrets,
         )
+        self._document = document
         self._laid: dict[int, list[int]] = {}
         for entry, node in enumerate(self._layout["nodeIndex"]):
             self._laid.setdefault(node, []).append(entry)
@@ -186,7 +248,7 @@ class _Document:
             if (text := "".join(self._say(self._layout["text"][entry]) for entry in entries)).strip()
         }
         found = {node for node, text in texts.items() if self._tells(text)}
-        found |= {node for group in self._group(texts, found) for node in group}
+        found |= {node for group in self._group(texts, found) for node in group} | self._find_scattered()
         return found | {node for node in self._laid if self._draws(node)}
 
     def list_boxes(self, node: int) -> Iterator[Box]:
@@ -195,15 +257,69 @@ class _Document:
             if width and height:
                 yield (round(x, 1), round(y, 1), round(width, 1), round(height, 1))
 
-    def is_displaced(self, node: int) -> bool:
+    def draws_elsewhere(self, shown: Collection[int]) -> bool:
+        """Whether a secret is or may be drawn where nothing is laid out. `shown`: the nodes that show one."""
+        if any(map(self._has_effect, shown)) or any(map(self._tells, self._list_marks())):
+            return True
+        names = [self._say(each).upper() for each in self._nodes["nodeName"]]
+        in_drawing = {
+            at for at, name in enumerate(names) if name in _REUSED or (name == "SVG" and "USE" in names)
+        }
+        for at, up in enumerate(self._nodes["parentIndex"]):  # parents come first
+            if up in in_drawing:
+                in_drawing.add(at)
+        return self._tells("".join(self._say(self._nodes["nodeValue"][at]) for at in sorted(in_drawing)))
+
+    def _list_marks(self) -> Iterator[str]:
+        """Yield the hyphens of styles, and what styles put above the texts, one text after the other."""
+        texts = [entry for entry, text in enumerate(self._layout["text"]) if self._say(text).strip()]
+        hyphens, marks = zip(*(self._styles(each)[-2:] for each in texts), strict=True) if texts else ((), ())
+        yield from map("".join, map(_list_strings, set(hyphens)))
+        yield "".join("".join(_list_strings(each)) for each in marks)
+
+    def _has_effect(self, node: int) -> bool:
         """Whether a style of a node or of what is around it draws it elsewhere, too."""
         while node >= 0:
             for entry in self._laid.get(node, ()):
-                _, shadow, effect, mirror = self._styles(entry)
+                _, shadow, effect, mirror, *_ = self._styles(entry)
                 if shadow != "none" or "drop-shadow" in effect or "url(" in effect or mirror != "none":
                     return True
             node = self._nodes["parentIndex"][node]
         return False
+
+    def _find_scattered(self) -> set[int]:
+        """Return the nodes of letters that tell a secret in the order in which a person reads them, whatever their order in the document."""
+        boxes = self._document.get("textBoxes") or {
+            "layoutIndex": (),
+            "bounds": (),
+            "start": (),
+            "length": (),
+        }
+        letters = list[tuple[float, float, int, str]]()
+        for entry, (x, y, width, height), start, length in zip(
+            boxes["layoutIndex"], boxes["bounds"], boxes["start"], boxes["length"], strict=True
+        ):
+            text = self._say(self._layout["text"][entry])[start : start + length].strip()
+            if width and height and 0 < len(text) <= _LETTERS:
+                letters.append((y + height / 2, x, self._layout["nodeIndex"][entry], text))
+        letters.sort()
+        lines = list[list[tuple[float, float, int, str]]]()
+        for each in letters:
+            if not lines or each[0] - lines[-1][-1][0] > _LINE:
+                lines.append([])
+            lines[-1].append(each)
+        across = [sorted(line, key=lambda each: each[1]) for line in lines]
+        orders = (
+            *across,
+            [each for line in across for each in line],
+            sorted(letters, key=lambda each: each[1]),
+        )
+        return {
+            node
+            for order in orders
+            if len(order) > 1 and self._tells("".join(text for *_, text in order))
+            for _, _, node, _ in order
+        }
 
     def _group(self, texts: Mapping[int, str], found: set[int]) -> Iterator[list[int]]:
         """Yield the texts of the smallest elements that tell a secret together, and none of them alone."""
@@ -255,7 +371,7 @@ class _Document:
 
     def _styles(self, entry: int) -> list[str]:
         said = [self._say(each) for each in self._layout["styles"][entry]]
-        return said if len(said) == len(_STYLES) else ["", "none", "none", "none"]
+        return said if len(said) == len(_STYLES) else ["", "none", "none", "none", "", ""]
 
     def _tells(self, text: str) -> bool:
         return bool(text.strip()) and self._secrets.redact(text) != text

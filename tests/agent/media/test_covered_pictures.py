@@ -40,6 +40,14 @@ WAYS = {
     "a list": ("<select><option>{s}</select>", "", ""),
     "a button": ("<input type=button value='{s}'>", "", ""),
     "a frame": ("<iframe srcdoc='<style>p::before {{ content: \"{s}\" }} </style><p style=\"font: bold 17px monospace\">'></iframe>", "", ""),
+    "letters in the order of flex": (
+        "<p style='display: flex'></p>", "",
+        "[...s].map((c, i) => [c, i]).sort((a, b) => a[1] * 5 % 14 - b[1] * 5 % 14).forEach(([c, i]) => {{ const e = document.createElement('i'); e.textContent = c; e.style.order = i; d.firstChild.append(e) }})",
+    ),
+    "letters with places": (
+        "<p style='position: relative; height: 40px'></p>", "",
+        "[...s].map((c, i) => [c, i]).sort((a, b) => a[1] * 5 % 14 - b[1] * 5 % 14).forEach(([c, i]) => {{ const e = document.createElement('i'); e.textContent = c; e.style.cssText = `position: absolute; left: ${{i * 14}}px`; d.firstChild.append(e) }})",
+    ),
     "a scrolled page": ("<div style='height: 3000px'></div><svg width=300 height=20><text y=15>{s}</text></svg>", "", "scrollTo(0, 3000)"),
 }  # fmt: skip
 
@@ -81,3 +89,39 @@ async def test_where_a_secret_is_drawn_elsewhere_too_there_is_no_picture(page: P
     way = ("<p></p>", f"p::before {{{{ content: '{{s}}'; {style} }}}}", "")
     assert await _picture(page, way, ONE) is None
     assert await _picture(page, way, "other text") is not None
+
+
+NOWHERE = {
+    "a pattern": ("<svg width=400 height=60><defs><pattern id=p width=400 height=60 patternUnits=userSpaceOnUse><text y=20>{s}</text></pattern></defs><rect width=400 height=60 fill='url(#p)'/></svg>", "", ""),
+    "a use": ("<svg width=400 height=60><text id=u y=20>{s}</text><use href=#u x=60 y=25 /></svg>", "", ""),
+    "a marker of SVG": ("<svg width=400 height=80><defs><marker id=k markerWidth=400 markerHeight=60 markerUnits=userSpaceOnUse overflow=visible><text y=20>{s}</text></marker></defs><path d='M40 40 L50 40' stroke=black marker-end='url(#k)'/></svg>", "", ""),
+    "a clip": ("<svg width=0 height=0><defs><clipPath id=c><text x=10 y=30>{s}</text></clipPath></defs></svg><div style='width: 400px; height: 60px; background: red; clip-path: url(#c)'></div>", "", ""),
+    "a shadow of a highlight": ("<p></p>", "::highlight(h) {{ text-shadow: 0 60px red }}", "d.firstChild.textContent = s; const r = new Range(); r.selectNodeContents(d.firstChild); CSS.highlights.set('h', new Highlight(r))"),
+    "a shadow of the selection": ("<p></p>", "::selection {{ color: red; text-shadow: 0 60px red }}", "d.firstChild.textContent = s; getSelection().selectAllChildren(d.firstChild)"),
+    "a shadow of the first line": ("<p></p>", "", "d.firstChild.textContent = s; document.styleSheets[0].insertRule('p::first-line {{ text-shadow: 0 60px red }}')"),
+    "a shadow in a sheet of a script": ("<p></p>", "", "d.firstChild.textContent = s; const sheet = new CSSStyleSheet(); sheet.replaceSync('p::first-line {{ text-shadow: 0 60px red }}'); document.adoptedStyleSheets = [sheet]"),
+    "marks above letters": ("<p style='line-height: 3'></p>", "", "for (const c of s) {{ const i = document.createElement('i'); i.textContent = 'o'; i.style.textEmphasis = JSON.stringify(c) + ' red'; d.firstChild.append(i) }}"),
+    "a hyphen": ("<p lang=en style='width: 60px; hyphens: manual'>ab&shy;cdefghijklm</p>", "p {{ hyphenate-character: '{s}' }}", ""),
+    "a button of a scroller": ("<div id=b style='overflow: scroll; height: 60px; width: 300px'><div style='height: 400px'></div></div>", "#b::scroll-button(down) {{ content: '{s}'; position: static }}", ""),
+    "a marker of a scroller": ("<div id=b style='overflow: scroll; height: 60px; width: 300px; scroll-marker-group: after'><div class=i style='height: 400px'></div></div>", "#b::scroll-marker-group {{ height: 30px; width: 300px }} .i::scroll-marker {{ content: '{s}' }}", ""),
+    "a page that goes": ("<p style='view-transition-name: p'></p>", "::view-transition-group(*), ::view-transition-old(*), ::view-transition-new(*) {{ animation-duration: 1000s; animation-play-state: paused }}", "d.firstChild.textContent = s; onload = () => document.startViewTransition(() => {{ d.firstChild.textContent = 'gone' }})"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("way", NOWHERE.values(), ids=NOWHERE)
+async def test_where_a_secret_is_drawn_and_nothing_of_it_is_laid_out_there_is_no_picture(
+    page: Page, way: tuple[str, str, str]
+) -> None:
+    assert await _picture(page, way, ONE) is None
+
+
+async def test_what_honest_style_sheets_have_leaves_a_picture(page: Page) -> None:
+    css = "::selection {{ background: #b3d4fc; text-shadow: none }} h1::first-line {{ color: red }} p::before {{ content: '\\2014' }}"
+    assert (
+        await _picture(
+            page,
+            ("<p></p><svg width=9 height=9><use href=#i /></svg>", css, "d.firstChild.textContent = s"),
+            ONE,
+        )
+        is not None
+    )
