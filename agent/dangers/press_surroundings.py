@@ -33,6 +33,8 @@ _LONGEST_DRAWN = 60
 """Characters of a control's own words; longer texts are those of rows and cards, which tell of much else."""
 _LONGEST_TEXT = 80
 """Words of a title or a dialog that are looked at."""
+_LONGEST_GROUP = 3
+"""Words of the name of a group that is a deed; longer ones tell of much else."""
 _SHORT_TEXT = 25
 """Words of a dialog that asks one thing: each of its buttons answers it, whatever it is called."""
 _ASKING = frozenset("?？؟;")  # noqa: RUF001 - Chinese and Japanese
@@ -84,15 +86,19 @@ class PressSurroundings:
     chosen: str = ""
     """What is chosen in that form, a line each: options of lists, boxes that are ticked."""
     heading: str = ""
-    """What that form is called: its label, headings and legends."""
+    """What that form is called: its label, headings and legends; else the heading above the control in its part of the page."""
+    group: str = ""
+    """What the groups around a control that does something at once are called, a line each: a menu, a toolbar, a legend."""
     card: str = ""
     """Not empty if that form asks for a payment card."""
     sender: str = ""
     """The words of the button that the Enter key in a field presses, a line each."""
     column: str = ""
     """The heading of the column of a table in which it stands."""
+    row: str = ""
+    """Not empty if it stands in a row of a table or a list: of that dialog, if there is one."""
     marks: str = ""
-    """Its attributes that scripts read, a line each: name, tab, value."""
+    """Its attributes that scripts read, a line each: name, tab, value. Code of what is around it, too: `onclick around`."""
     options: str = ""
     """Of a list: its options, a line each: value, tab, label."""
 
@@ -130,6 +136,7 @@ def find_harm_around(
         _harm_of_title,
         _harm_of_column,
         _harm_of_heading,
+        _harm_of_group,
         partial(_harm_of_dialog, things=frozenset() if agrees(name) else things),
         _harm_of_layers,
     )
@@ -241,6 +248,15 @@ def _harm_of_heading(name: str, around: PressSurroundings) -> tuple[Danger, str]
     return _find_harm_in_text(around.heading, pressed=False) or find_harm_in_dialog(around.heading)
 
 
+def _harm_of_group(name: str, around: PressSurroundings) -> tuple[Danger, str] | None:
+    """Return what a group says that is called as a deed: `All boats` in the menu `Delete`. Only what deletes: `Order` and `Share` are things."""
+    for group in around.group.splitlines():
+        found = find_danger_in_words(group, pressed=True) if len(words(group)) <= _LONGEST_GROUP else None
+        if found is not None and found[0] == "deletes" and not declines(name):
+            return found[0], f"it stands in {group!r}"
+    return None
+
+
 def _harm_of_dialog(
     name: str, around: PressSurroundings, things: AbstractSet[str]
 ) -> tuple[Danger, str] | None:
@@ -303,10 +319,13 @@ def list_meant_options(value: str, around: PressSurroundings) -> list[str]:
 
 def _answers(name: str, dialog: str) -> bool:
     """Return whether a control does what the dialog around it says."""
-    known, said = load_danger_words().dialogs, words(undisguise_text(name).replace("İ", "i"))
-    if (said[:1] and said[0] in known.decline) or name.strip() in known.decline:
-        return False
-    return agrees(name) or len(dialog.split()) <= _SHORT_TEXT
+    return not declines(name) and (agrees(name) or len(dialog.split()) <= _SHORT_TEXT)
+
+
+def declines(name: str) -> bool:
+    """Return whether a name declines or leaves: `Cancel`, `No, keep it`."""
+    known, said = load_danger_words().dialogs.decline, words(undisguise_text(name).replace("İ", "i"))
+    return (bool(said) and said[0] in known) or name.strip() in known
 
 
 def agrees(name: str) -> bool:

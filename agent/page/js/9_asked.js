@@ -112,13 +112,14 @@ function pressSurroundings(selector, byEnter) {
   const method = submits ? attr(button, "formmethod") || attr(form, "method") || "" : "";
   const action = submits ? attr(button, "formaction") || attr(form, "action") || "" : "";
   return {
-    title: attr(el, "title"),
+    title: [attr(el, "title") || "", ...titlesIn(el)].filter(Boolean).join(". "),
     drawn: drawnText(el, newLook()),
     link: link ? attr(link, "href") : "",
     action: action || !/^post$/i.test(method) ? action : location.href, // a form without an address goes to its own page
     method: (override && override.value) || method,
     chosen: submits ? [...form.elements].flatMap(chosenWords).join("\n") : "",
-    heading: submits ? headingOf(form) : "",
+    heading: (submits && headingOf(form)) || headingAbove(el),
+    group: groupOf(el),
     card: submits && [...form.elements].some((field) => /\bcc-(number|csc|exp)/.test(attr(field, "autocomplete") || "")) ? "card" : "",
     sender: senders.flatMap(wordsOfButton).join("\n"),
     marks: marksOf(link || closestFlat(el, (node) => node.localName === "button" || attr(node, "role") === "button") || el),
@@ -130,6 +131,7 @@ function pressSurroundings(selector, byEnter) {
     beside: layers.length ? textsOfLayers(besideLayer(layers[0])).join("\n") : "",
     described: describedBy(el),
     column: columnOf(el),
+    row: closestFlat(el, (node) => node === dialog || isRow(node)) !== dialog && closestFlat(el, isRow) ? "row" : "",
   };
 }
 
@@ -170,16 +172,52 @@ function wordsOfButton(button) {
 
 /** The heading of the table's column in which an element stands. */
 function columnOf(el) {
-  const cell = closestFlat(el, (node) => node.localName === "td");
-  const first = cell && cell.closest("table") && cell.closest("table").rows[0];
-  const head = first && first !== cell.parentElement ? first.cells[cell.cellIndex] : null;
-  return head && head.localName === "th" ? drawnText(head, newLook()).slice(0, 100) : "";
+  const cell = closestFlat(el, (node) => node.localName === "td" || ["cell", "gridcell"].includes(attr(node, "role")));
+  return cell ? columnHeader(cell, newLook()).slice(0, 100) : "";
 }
 
-/** Attributes of scripts, a line each: name, tab, value. */
+const LONGEST_MARK = 100; // characters of the value of an attribute
+const LONGEST_CODE = 2000; // and of one that is code
+const CODE = /^(on|@|x-on|v-on|wire|phx)/;
+const PRESSED_BY = /^on(click|mousedown|mouseup|pointerdown|pointerup|touchstart|touchend)$/;
+
+/** Attributes of scripts, a line each: name, tab, value. Of what is around the element: the code that its press runs, too (`onclick around`). */
 function marksOf(el) {
-  const marks = el.getAttributeNames().filter((name) => MARKING.test(name));
-  return marks.map((name) => `${name}\t${squeeze(attr(el, name)).slice(0, 100)}`).join("\n");
+  const marks = el.getAttributeNames().filter((name) => MARKING.test(name)).map((name) => [name, attr(el, name)]);
+  for (let node = flatParent(el); node && isElement(node); node = flatParent(node)) {
+    for (const name of node.getAttributeNames()) if (PRESSED_BY.test(name)) marks.push([`${name} around`, attr(node, name)]);
+  }
+  return marks.map(([name, value]) => `${name}\t${squeeze(value).slice(0, CODE.test(name) ? LONGEST_CODE : LONGEST_MARK)}`).join("\n");
+}
+
+/** What a person reads while the pointer is over parts of an element. */
+const titlesIn = (el) => [...el.querySelectorAll("svg title, [title]")].map((each) => squeeze(tagOf(each) === "title" ? each.textContent : attr(each, "title")));
+
+const GROUPS = "[role=group], [role=menu], [role=toolbar], [role=radiogroup], fieldset, details";
+const GROUPED = "button, a[href], [role=button], [role=link], [role^=menuitem], input[type=submit], input[type=button]";
+
+/** What the groups around a control are called that does something at once, a line each. */
+function groupOf(el) {
+  const names = [];
+  for (let node = el.closest(GROUPED) ? flatParent(el) : null; node && isElement(node); node = flatParent(node)) {
+    if (!node.matches(GROUPS)) continue;
+    const own = [...node.children].find((child) => ["legend", "summary"].includes(tagOf(child)));
+    if (own && own.contains(el)) continue;
+    names.push(attr(node, "aria-label") || referredTexts(node, "aria-labelledby").join(" ") || (own ? drawnText(own, newLook()) : ""));
+  }
+  return names.map((each) => squeeze(each).slice(0, 100)).filter(Boolean).join("\n");
+}
+
+const HEADING = "h1, h2, h3, h4, h5, h6, [role=heading]";
+
+/** The heading above such a control in the smallest part of the page that has one; at most 600 characters. */
+function headingAbove(el) {
+  for (let node = el.closest(GROUPED) ? flatParent(el) : null; node && isElement(node) && !node.matches("main, [role=main], body"); node = flatParent(node)) {
+    const before = [...node.querySelectorAll(HEADING)].filter((each) => each.compareDocumentPosition(el) & Node.DOCUMENT_POSITION_FOLLOWING);
+    if (before.length) return drawnText(before[before.length - 1], newLook()).slice(0, 600);
+    if (isDialog(node)) return "";
+  }
+  return "";
 }
 
 /** The dialog or open popover in which an element is shown: also one that it is slotted into, that owns it, or around its frame. */

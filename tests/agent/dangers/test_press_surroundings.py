@@ -52,6 +52,19 @@ def test_in_a_short_dialog_every_name_counts_that_does_not_decline(name):
         assert find_harm_around(declines, asking) is None
 
 
+def test_a_group_that_is_called_as_a_deed_that_deletes_counts_for_what_is_in_it():
+    assert find_harm_around("All boats", PressSurroundings(group="Delete")) is not None
+    assert find_harm_around("All boats", PressSurroundings(group="Boats\nDelete now")) is not None
+    for group in ("Order", "Share", "Boats", "Delete or keep what nobody uses"):
+        assert find_harm_around("All boats", PressSurroundings(group=group)) is None, group
+    assert find_harm_around("Cancel", PressSurroundings(group="Delete")) is None
+
+
+def test_code_around_a_control_counts_as_its_own():
+    assert find_harm_around("Go on", PressSurroundings(marks="onclick around\tdeleteAll()")) is not None
+    assert find_harm_around("Go on", PressSurroundings(marks="onclick around\topenRow()")) is None
+
+
 def test_the_day_on_which_something_was_done_is_no_deed_of_the_button_beside_it():
     for told in ("Knots. Published: May 01, 2022", "Released: 2026-11-30", "Published: 1.5.2022"):
         assert find_harm_around("Edit Metadata", PressSurroundings(layers=told)) is None, told

@@ -28,7 +28,7 @@ USERS = {"action": "/users", "method": "post", "chosen": "Delete users\nReally",
         ("#submits", False, {"title": "Deletes it", "action": "/vessels/delete", "method": "delete"}),
         ("#other", False, {}),
         ("#own", False, {"action": "/paid", "method": "delete"}),
-        ("#yes", False, {"dialog": "Careful Delete your account?"}),
+        ("#yes", False, {"dialog": "Careful Delete your account?", "heading": "Delete your account?"}),
         ("#deed", False, {"action": "/users/3", "method": "post", "deed": "retire"}),
         ("#go", False, {**USERS, "title": "At once"}),
         ("#go", True, {**USERS, "title": "At once"}),
@@ -47,6 +47,46 @@ async def test_what_is_around_a_press_is_told(page, css, by_enter, told):
     selector = json.dumps({"strategies": [{"type": "css", "value": css}]})
     found = await in_page_library.call(page, "pressSurroundings", selector, by_enter)
     assert (found and {name: text for name, text in found.items() if text and name != "drawn"}) == told
+
+
+AROUND = """<section><h2>Delete your account</h2><p>All boats of it go.</p><button id=below>Continue</button></section>
+<div role=group aria-label=Delete><button id=grouped>All boats</button><input id=field></div>
+<fieldset><legend>Delete now</legend><button id=inset>All boats</button></fieldset>
+<details open><summary id=summary>Delete</summary><button id=unfolded>All boats</button></details>
+<ul role=menu aria-labelledby=opener><li role=menuitem id=item>All boats</li></ul><button id=opener>Delete</button>
+<div onclick="deleteAll()"><button id=inner onclick="/* a long comment that goes on for more than a hundred characters, as minified code of a page does, too */ go()">Go on</button></div>
+<div role=table><div role=row><span role=columnheader>Name</span><span role=columnheader>Delete</span></div>
+<div role=row><span role=cell>Ada</span><span role=cell><button id=cell>Go</button></span></div></div>
+<button id=tip aria-label=Details><svg width=9 height=9><title>Delete all boats</title></svg></button>"""
+
+
+@pytest.mark.parametrize(
+    ("css", "what", "told"),
+    [
+        ("#below", "heading", "Delete your account"),
+        ("#grouped", "group", "Delete"),
+        ("#field", "group", ""),
+        ("#inset", "group", "Delete now"),
+        ("#unfolded", "group", "Delete"),
+        ("#summary", "group", ""),
+        ("#item", "group", "Delete"),
+        ("#cell", "column", "Delete"),
+        ("#cell", "row", "row"),
+        ("#below", "row", ""),
+        ("#tip", "title", "Delete all boats"),
+    ],
+)
+async def test_what_stands_above_or_around_a_control_is_told(page, css, what, told):
+    await show(page, AROUND)
+    assert (await _ask(page, css))[what] == told
+
+
+async def test_the_whole_code_of_a_press_is_told_also_that_of_what_is_around(page):
+    await show(page, AROUND)
+    own, around = (await _ask(page, "#inner"))["marks"].splitlines()
+    assert own.startswith("onclick\t")
+    assert own.endswith("go()")
+    assert around == "onclick around\tdeleteAll()"
 
 
 DRAWN = """<style>#styled::before { content: 'Delete all boats' }</style><button id=styled aria-label=Details></button>
