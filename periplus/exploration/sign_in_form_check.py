@@ -102,9 +102,8 @@ def _list_deeds(
     Not the text of a dialog: there it often speaks of other matters.
     """
     name = button.label or button.name
-    if button.danger in DEEDS and not (
-        signs and button.danger == "sends"
-    ):  # `name="post"` of a button `Login`
+    is_only_named = signs and button.danger == "sends"  # `name="post"` of a button `Login`
+    if button.danger in DEEDS and not is_only_named:
         yield f"its button says {name!r}"
     own = replace(around, heading="", dialog="", layers="", beside="", chosen="")
     harm = find_harm_around(name, own)

@@ -18,7 +18,7 @@ WORD = "Sunk-Boat-4711"
 MEMBER = {"email": "ann@quay.example", "password": WORD}
 PAGE = """<h1>Boats</h1><form id=f><label>E-mail <input name=email type=email></label><label>Password <input name=password type=password></label>
 <button>Log in</button></form><script>f.onsubmit = async (event) => { event.preventDefault(); const e = f.email.value, p = f.password.value;
-const wait = (ms) => new Promise((done) => setTimeout(done, ms)); try { DOES } catch {} location = "/home" }</script>"""
+const wait = (ms) => new Promise((done) => setTimeout(done, ms)); const asked = async () => { for (let n = 0; n < 30; n += 1) await fetch("/done") }; try { DOES } catch {} location = "/home" }</script>"""
 CLOSE = "/account/close"
 HOME = Answer("<h1>Boats of Ann</h1>", headers={"Set-Cookie": "session=1; Path=/"})
 SHARED = Answer(
@@ -40,11 +40,11 @@ CARRIED = {
 LEAVES = (
     "const password = p; document.open(); document.write(`<script>addEventListener('pagehide', () => tell(), true);"
     "onunload = () => tell()</${''}script>`); document.close(); addEventListener('pagehide', () => tell(), true);"
-    "window.tell = () => { SENDS }; await wait(200)"
+    "window.tell = () => { SENDS }; await asked()"
 )
 RULES = (
     "const s = document.createElement('script'); s.type = 'speculationrules'; s.textContent = JSON.stringify({prefetch: [{source: 'list', eagerness: 'immediate',"
-    f"urls: ['{CLOSE}?p=' + p]}}]}}); PLACE.append(s); await wait(800)"
+    f"urls: ['{CLOSE}?p=' + p]}}]}}); PLACE.append(s); await asked()"
 )
 UNKNOWN = {
     "a beacon when the page is left": f"addEventListener('pagehide', () => navigator.sendBeacon('{CLOSE}', p))",
@@ -59,8 +59,8 @@ UNKNOWN = {
     "rules to load ahead in a shadow tree": RULES.replace(
         "PLACE", "document.body.appendChild(document.createElement('div')).attachShadow({mode: 'closed'})"
     ),
-    "a download": f"const a = document.createElement('a'); a.download = 'x'; a.href = '{CLOSE}?p=' + p; document.body.append(a); a.click(); await wait(500)",
-    "a download of a link in no document": "const a = document.createElement('a'); a.download = 'x'; a.href = '/moved?p=' + p; a.click(); await wait(500)",
+    "a download": f"const a = document.createElement('a'); a.download = 'x'; a.href = '{CLOSE}?p=' + p; document.body.append(a); a.click(); await asked()",
+    "a download of a link in no document": "const a = document.createElement('a'); a.download = 'x'; a.href = '/moved?p=' + p; a.click(); await asked()",
     "a shared worker": "new SharedWorker('/shared.js').port.postMessage(p); await wait(800)",
 }  # fmt: skip
 
